@@ -16,6 +16,7 @@ import { reportIncident } from '../platform/logs/incidents.ts';
 import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
+import { removeUncopied } from '../mail/messages/unreported-messages.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import type { MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
@@ -194,6 +195,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     const audit = await this.audits.run(account, ports, claim, state, goOn);
     // An account whose mail was never read is healthy without it.
     const problem = stalled ?? (state.cursor === null ? null : refusal) ?? audit.problem;
+    if (mail && !problem && !stalls.any && state.hasUncopied)
+      await this.#removeUncopied(claim, notes);
     const shown = state.isShownRunning ? { isShown: true } : {};
     const result: SyncResult = { kind: 'current', ...(problem ? { problem } : shown) };
     if (budget.seconds !== null) return this.#wait(budget.seconds, result);
@@ -203,6 +206,14 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     const quietMs = notes.changed ? 0 : this.clock.now().getTime() - state.activeAt.getTime();
     const again = reports && !notes.changed ? secondsToLookAgain(quietMs) : null;
     return this.#poll(watched.watched, quietMs, soonest(pause, again), result);
+  }
+
+  /** Removes sent messages without a copy. This pass has read the whole mailbox (ADR 0119). */
+  async #removeUncopied(claim: MirrorClaim, notes: PassNotes): Promise<void> {
+    const removed = await this.repository.withClaim(claim, null, (sql) =>
+      removeUncopied(sql, claim.accountId, this.clock.now()),
+    );
+    notes.changed ||= removed > 0;
   }
 
   /** Whether messages that were listed before, or failed before, can be requested now. */

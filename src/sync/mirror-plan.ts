@@ -1,3 +1,4 @@
+import { toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 import { newId } from '../platform/base/ids/ids.ts';
 import type { RemoteMessage } from '../providers/port/connector.ts';
 import type { ParsedMessage } from '../mail/parsing/mime-parser.ts';
@@ -94,6 +95,8 @@ export interface ChangedMessage {
   remote: RemoteMessage;
   draft: boolean;
   foldersChanged: boolean;
+  /** True for a sent message whose copy has another date. The message takes that date. */
+  redated: boolean;
   /** True if clients can see the change; false if only the provider id changes. */
   visible: boolean;
 }
@@ -323,12 +326,15 @@ function changeOf(
     known.folderIds.length !== remote.folderIds.length ||
     remote.folderIds.some((id) => !known.folderIds.includes(id));
   const draft = drafts !== undefined && remote.folderIds.includes(drafts);
+  const redated =
+    isUnreported(known) && toUnixSeconds(known.date) !== toUnixSeconds(said.receivedAt);
   const visible =
     foldersChanged ||
+    redated ||
     known.draft !== draft ||
     known.unread !== remote.unread ||
     known.starred !== remote.starred;
   return visible || known.providerId !== remote.providerId
-    ? { known, remote, draft, foldersChanged, visible }
+    ? { known, remote, draft, foldersChanged, redated, visible }
     : undefined;
 }

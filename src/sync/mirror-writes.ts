@@ -5,6 +5,7 @@ import { folderIds } from '../mail/folders/mirror-folders.ts';
 import { enterFolders, leaveFolders } from '../mail/messages/folder-contents.ts';
 import {
   lockMessagesOfThreads,
+  dateMessages,
   insertMessages,
   type RethreadedMessage,
   rethreadMessages,
@@ -62,6 +63,12 @@ export async function writePlan(
     return { id: known.id, providerId: remote.providerId, unread: remote.unread, starred: remote.starred, draft };
   }), at); // prettier-ignore
   await writeMemberships(sql, accountId, plan);
+  const redated = changed.filter((change) => change.redated);
+  await dateMessages(
+    sql,
+    accountId,
+    redated.map(({ known: { id }, remote: { receivedAt: date } }) => ({ id, date })),
+  );
   const threads = await refreshThreads(sql, accountId, threadsOf(plan, merged.rethreaded), at);
   await rememberReported(sql, accountId, plan.reported);
   return { threads, fileIds, ...merged };

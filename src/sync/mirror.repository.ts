@@ -4,6 +4,7 @@ import { ACCOUNT_COLUMNS, type AccountRow } from '../accounts/grants/provider-ac
 import { AUDIT_TIMES, type AuditTimes } from '../accounts/sync-schedule/mirror-audits.ts';
 import { hasCalendars } from '../calendar/calendars/calendar-mirror.ts';
 import { hasListed } from '../mail/messages/listed-messages.ts';
+import { hasUncopied } from '../mail/messages/unreported-messages.ts';
 import { hasVanished } from '../mail/messages/vanished-messages.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import type { RowLoading } from '../platform/work/dispatcher.ts';
@@ -49,6 +50,8 @@ export interface MirrorState extends AuditTimes {
   reading: string | null;
   /** True if messages have vanished that may still reappear elsewhere. */
   hasVanished: boolean;
+  /** True if sent messages of the mirror have had no copy at the provider for a day. */
+  hasUncopied: boolean;
   /** `watchable`: the mailbox should be watched. `watched`: a watch is established now. */
   watchable: boolean;
   watched: boolean;
@@ -85,7 +88,7 @@ const STATE = `
   j.cursor, j.failures, j.well_since as "wellSince", j.current_since is not null as "wasCurrent",
   g.created_at as "connectedAt", j.active_at as "activeAt", g.sync_state as "syncState",
   g.sync_state = 'running' and g.sync_reason is null as "isShownRunning", j.crashes, j.reading,
-  ${hasVanished('g.id')} as "hasVanished",
+  ${hasVanished('g.id')} as "hasVanished", ${hasUncopied('g.id')} as "hasUncopied",
   exists (select 1 from mailbox_watch w where w.account_id = g.id) as watchable,
   exists (select 1 from mailbox_watch w where w.account_id = g.id and w.up_since is not null) as watched,
   ${hasListed('g.id')} as "hasListed",
@@ -189,15 +192,20 @@ export class MirrorRepository {
 
   /**
    * Runs `work` in a transaction of its own while no sync pass stores anything of the account. For
-   * requests, which have no claim.
+   * requests, which have no claim. Does nothing if the mailbox is not synced, as of a cancelled
+   * account.
    * @param waitMs longest wait for each lock; default: as long as a statement may run
    * @throws the driver's error if a lock was not free in time
    */
-  withMailbox<T>(accountId: string, work: (sql: Sql) => Promise<T>, waitMs?: number): Promise<T> {
+  withMailbox(
+    accountId: string,
+    work: (sql: Sql) => Promise<void>,
+    waitMs?: number,
+  ): Promise<void> {
     return this.database.transaction(async (sql) => {
       if (waitMs !== undefined) await sql.query(LIMIT_WAIT, [`${waitMs}ms`]);
-      await sql.query(LOCK_MAILBOX, [accountId]);
-      return work(sql);
+      const locked = await sql.query(LOCK_MAILBOX, [accountId]);
+      if (locked.length > 0) await work(sql);
     });
   }
 

@@ -1,6 +1,8 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
 import { type JustSent, SentMirror, type SentMessageStore } from '../mail/outbox/sent-mirror.ts';
+import { Database } from '../platform/database/sql.ts';
+import { hasOlderWorkers } from '../platform/work/older-workers.ts';
 import { BatchStore } from './batch-store.ts';
 import { FolderMirror } from './folder-mirror.ts';
 import { MessageReader } from './message-reader.ts';
@@ -12,6 +14,7 @@ export class SentMessages implements SentMessageStore, OnModuleInit {
   readonly #log = new Logger(SentMessages.name);
 
   constructor(
+    private readonly database: Database,
     private readonly accounts: ProviderAccounts,
     private readonly folders: FolderMirror,
     private readonly reader: MessageReader,
@@ -24,6 +27,8 @@ export class SentMessages implements SentMessageStore, OnModuleInit {
   }
 
   async add(accountId: string, sent: readonly JustSent[]): Promise<void> {
+    // A worker of the release before would take such a message for a removed one.
+    if (await hasOlderWorkers(this.database)) return;
     const account = await this.accounts.find(accountId);
     if (!account) return;
     const { standard, ofSent } = await this.folders.placesOfSent(account);

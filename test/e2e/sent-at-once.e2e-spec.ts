@@ -1,7 +1,12 @@
 import request from 'supertest';
-import { pruneUnreported } from '../../src/mail/messages/unreported-messages.ts';
+import {
+  scheduleChangedSync,
+  unscheduleSync,
+} from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { SentMirror } from '../../src/mail/outbox/sent-mirror.ts';
 import { Database } from '../../src/platform/database/sql.ts';
+import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
 import { SentMessages } from '../../src/sync/sent-messages.ts';
 import {
   createAccount,
@@ -31,7 +36,6 @@ interface Shown {
   subject: string;
 }
 
-const HOUR_MS = 3_600_000;
 const BO = { email: 'bo@elsewhere.test', name: 'Bo Example' };
 const NO_COPIES = { sample_messages: false, sent_copies: false };
 
@@ -73,8 +77,11 @@ describe('a message that was just sent', () => {
       .filter((one) => one.type === type && one.object_data.account_id === account.id);
 
   /** An account whose mirror knows its folders. */
-  async function connected(settings: object = { sample_messages: false }): Promise<TestAccount> {
-    const account = await createAccount(server.app, application, {
+  async function connected(
+    settings: object = { sample_messages: false },
+    owner = application,
+  ): Promise<TestAccount> {
+    const account = await createAccount(server.app, owner, {
       mirrored: true,
       settings: { ...settings },
     });
@@ -238,6 +245,79 @@ describe('a message that was just sent', () => {
     expect(await list(ada, {})).toHaveLength(1);
   });
 
+  it('is reported as sent while it is still being added, and can be read afterwards', async () => {
+    const ada = await connected(NO_COPIES);
+    const real = server.app.get(SentMessages);
+    const free = Promise.withResolvers<void>();
+    mirror().use({
+      add: async (accountId, sent) => {
+        await free.promise;
+        await real.add(accountId, sent);
+      },
+    });
+    const sent = await send(ada, { to: [BO], subject: 'Without waiting' });
+    const path = `/messages/${sent.id}`;
+    expect((await get(ada, path)).status).toBe(404);
+    free.resolve();
+    await until('the message', async () => (await get(ada, path)).status === 200);
+  });
+
+  it('is left to the next sync pass if it is larger than 1 MB', async () => {
+    const ada = await connected();
+    const real = server.app.get(SentMessages);
+    const added: string[] = [];
+    mirror().use({
+      add: async (accountId, sent) => {
+        added.push(...sent.map(({ id }) => id));
+        await real.add(accountId, sent);
+      },
+    });
+    const sent = await send(ada, { to: [BO], body: 'A long line of text.\n'.repeat(60_000) });
+    await until('the copy', async () => (await get(ada, `/messages/${sent.id}`)).status === 200);
+    expect(added).toEqual([]);
+  });
+
+  it('is not added to a mailbox that is no longer synced', async () => {
+    const ada = await connected(NO_COPIES);
+    await unscheduleSync(database(), ada.id);
+    const sent = await send(ada, { to: [BO], subject: 'Of a cancelled account' });
+    expect((await get(ada, `/messages/${sent.id}`)).status).toBe(404);
+  });
+
+  it('takes the date of its copy, also in its folder and in its thread', async () => {
+    const ada = await connected();
+    const real = server.app.get(SentMessages);
+    const before = new Date(Date.now() - 24 * 3_600_000);
+    mirror().use({
+      add: (accountId, sent) =>
+        real.add(
+          accountId,
+          sent.map((one) => ({ ...one, at: before })),
+        ),
+    });
+    const sent = await send(ada, { to: [BO], subject: 'Dated' });
+    await reported(sent.id);
+    const hourAgo = Math.floor(Date.now() / 1000) - 3_600;
+    expect((await get(ada, `/messages/${sent.id}`)).body.date).toBeGreaterThan(hourAgo);
+    expect(await list(ada, { in: 'sent', received_after: hourAgo })).toHaveLength(1);
+    const { body: thread } = await get(ada, `/threads/${sent.thread_id}`);
+    expect(thread.last_message_timestamp).toBeGreaterThan(hourAgo);
+  });
+
+  it('is not added while a worker of the release before is alive', async () => {
+    const ada = await connected(NO_COPIES);
+    const [old] = await database().query<{ id: number }>(
+      `insert into worker (host, pid, seen_at) values ('old', 1, now() + interval '1 hour') returning id`,
+    );
+    const early = await send(ada, { to: [BO], subject: 'During the upgrade' });
+    await database().query('delete from worker where id = $1', [old?.id]);
+    const late = await send(ada, { to: [BO], subject: 'After the upgrade' });
+    const statuses = [early, late].map(
+      async ({ id }) => (await get(ada, `/messages/${id}`)).status,
+    );
+    expect(await Promise.all(statuses)).toEqual([404, 200]);
+  });
+
   it('is told apart from another one with the same Message-ID', async () => {
     const ada = await connected(NO_COPIES);
     const mime = [
@@ -275,7 +355,29 @@ describe('a message that was just sent', () => {
   });
 
   describe('without a copy at the provider', () => {
-    const inHours = (hours: number) => new Date(Date.now() + hours * HOUR_MS);
+    const ago = (id: string, hours: number) =>
+      database().query(
+        'update message set created_at = now() - make_interval(hours => $2) where id = $1',
+        [id, hours],
+      );
+
+    /** Runs a sync pass that begins after the call, and waits for its end. */
+    async function synced({ id }: TestAccount): Promise<void> {
+      const passes = () =>
+        database().query<{ fence: number }>(
+          'select fence from sync_job where account_id = $1 and state = 0 and not again',
+          [id],
+        );
+      const [before] = await until('the pass before', async () => {
+        const found = await passes();
+        return found.length > 0 && found;
+      });
+      await scheduleChangedSync(database(), [id]);
+      await until('a sync pass', async () => {
+        const [now] = await passes();
+        return now !== undefined && now.fence !== before?.fence;
+      });
+    }
 
     it('is removed after a day, and a change of it ends', async () => {
       const ada = await connected(NO_COPIES);
@@ -286,13 +388,12 @@ describe('a message that was just sent', () => {
         .send({ starred: true });
       expect(changed.body).toMatchObject({ starred: true });
       const cursor = await latest(ada);
-      await pruneUnreported(database(), inHours(23));
+      await ago(sent.id, 23);
+      await synced(ada);
       expect((await get(ada, `/messages/${sent.id}`)).status).toBe(200);
-      // Only after a sync pass that has ended well.
-      await until('the removal', async () => {
-        await pruneUnreported(database(), inHours(25));
-        return (await get(ada, `/messages/${sent.id}`)).status === 404;
-      });
+      await ago(sent.id, 25);
+      await synced(ada);
+      expect((await get(ada, `/messages/${sent.id}`)).status).toBe(404);
       const { body } = await get(ada, '/delta').query({ cursor });
       expect(body.deltas).toEqual(
         expect.arrayContaining([
@@ -313,12 +414,52 @@ describe('a message that was just sent', () => {
       });
     });
 
-    it('stays while its mailbox cannot be read', async () => {
-      const ada = await connected(NO_COPIES);
+    it.each([
+      ['its credentials are refused', `update "grant" set status = 'invalid' where id = $1`],
+      [
+        'its application is suspended',
+        `update application set suspended_at = now() where id = (select application_id from "grant" where id = $1)`,
+      ],
+    ])('stays while %s', async (_reason, blocking) => {
+      const ada = await connected(NO_COPIES, await createApplication(server.app));
       const sent = await send(ada, { to: [BO], subject: 'Unreachable' });
-      await database().query('update sync_job set well_since = null, failures = 1 where account_id = $1', [ada.id]); // prettier-ignore
-      await pruneUnreported(database(), inHours(25));
-      expect((await get(ada, `/messages/${sent.id}`)).status).toBe(200);
+      await ago(sent.id, 25);
+      await database().query(blocking, [ada.id]);
+      await synced(ada);
+      expect(await providerIdOf(sent.id)).toBeNull();
+    });
+
+    it('stays while a folder of its mailbox cannot be read', async () => {
+      const ada = await connected(NO_COPIES);
+      const sent = await send(ada, { to: [BO], subject: 'In an unread folder' });
+      await ago(sent.id, 25);
+      await database().query(
+        `insert into sync_failure (account_id, provider_id, reason, first_at, last_at)
+         select account_id, provider_id, 'NO', now(), now() from folder where account_id = $1 and name = 'sent'`,
+        [ada.id],
+      );
+      await synced(ada);
+      expect(await providerIdOf(sent.id)).toBeNull();
+    });
+
+    it('stays while its mailbox cannot be read to the end', async () => {
+      const ada = await connected(NO_COPIES);
+      const sent = await send(ada, { to: [BO], subject: 'In a folder that cannot be read' });
+      const registry = server.app.get(ConnectorRegistry);
+      const sandbox = registry.require('sandbox');
+      const since = new Date();
+      const port = registry.requireMail('sandbox');
+      const mail = Object.assign(Object.create(port) as MailPort, {
+        listChanges: async (...request: Parameters<MailPort['listChanges']>) => ({
+          ...(await port.listChanges(...request)),
+          stalled: { since, reason: 'Sent cannot be opened' },
+        }),
+      });
+      registry.replace(Object.assign(Object.create(sandbox) as Connector, { mail }));
+      await ago(sent.id, 25);
+      await synced(ada);
+      registry.replace(sandbox);
+      expect(await providerIdOf(sent.id)).toBeNull();
     });
   });
 });

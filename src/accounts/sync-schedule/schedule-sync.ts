@@ -13,13 +13,6 @@ const SCHEDULE = `
  */
 const FAILING = '(j.failures > 0 and j.well_since is null)';
 
-/**
- * SQL condition: the mailbox is mirrored, and its last sync pass has succeeded.
- * @param accountId an SQL expression
- */
-export const lastPassSucceeded = (accountId: string): string =>
-  `exists (select 1 from sync_job j where j.account_id = ${accountId} and j.well_since is not null)`;
-
 // `again` stays set while a sync pass runs; the next one clears it when it starts. Rows are locked
 // in the order of their ids, so that processes do not deadlock.
 const LOOK_AGAIN = `

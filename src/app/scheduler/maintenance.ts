@@ -19,7 +19,6 @@ import { pruneRefusals } from '../../platform/refusals/refusal-recorder.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
 import { pruneTableSamples } from '../../operator/capacity/prune-table-samples.ts';
-import { pruneUnreported } from '../../mail/messages/unreported-messages.ts';
 import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
 import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
 
@@ -47,7 +46,6 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'idempotency keys': pruneIdempotencyKeys,
   files: pruneFiles,
   'tracked messages': pruneTrackedMessages,
-  'sent messages without a copy': pruneUnreported,
   'counts of quotas': pruneQuotaUse,
   'full budgets of providers': pruneProviderBuckets,
   "days of use of companies' APIs": pruneApiUse,

@@ -42,7 +42,7 @@ const MessageSchema = defineEntity({
     { name: 'message_account_listed', properties: ['account', 'date', 'id'], where: 'listed' },
     {
       name: 'message_unreported',
-      properties: ['createdAt'],
+      properties: ['account', 'createdAt'],
       where: 'provider_id is null and not draft',
     },
     { name: 'message_participants', properties: ['participants'], type: 'gin' },

@@ -119,6 +119,26 @@ export async function updateMessages(
   ]);
 }
 
+const DATE = `
+  with given as (select * from unnest($2::uuid[], $3::timestamptz[]) x(id, date)),
+  dated as (
+    update message m set date = x.date from given x where m.id = x.id and m.account_id = $1 returning m.id, m.date),
+  placed as (update message_folder mf set date = x.date from dated x where mf.message_id = x.id)
+  update message_search s set date = x.date from dated x where s.message_id = x.id`;
+
+/**
+ * Changes the dates of messages, also in their folders and in the search. Refresh their threads
+ * afterwards.
+ */
+export async function dateMessages(
+  sql: Sql,
+  accountId: string,
+  messages: readonly { id: string; date: Date }[],
+): Promise<void> {
+  if (messages.length === 0) return;
+  await sql.query(DATE, [accountId, ...columnsOf(messages, 'id', 'date')]);
+}
+
 const STORE_PROVIDER_ID = `
   update message set provider_id = $3 where account_id = $1 and id = $2 and provider_id <> $3`;
 

@@ -1,6 +1,6 @@
+import { hurryWritesOf } from '../../accounts/provider-writes/hurried-writes.ts';
 import { hasOpenWriteOf } from '../../accounts/provider-writes/open-writes.ts';
-import { lastPassSucceeded } from '../../accounts/sync-schedule/schedule-sync.ts';
-import { idsOf, type Sql, type SqlConnection } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { removeMessages } from './remove-messages.ts';
 
 /*
@@ -9,7 +9,7 @@ import { removeMessages } from './remove-messages.ts';
  */
 
 /** Messages that the provider has not reported after this time have no copy in its mailbox. */
-const LONGEST_WAIT_MS = 24 * 3_600_000;
+const LONGEST_WAIT = `interval '24 hours'`;
 const BATCH = 100;
 
 const UNREPORTED = `
@@ -17,10 +17,23 @@ const UNREPORTED = `
     (select g.application_id from "grant" g where g.id = m.account_id) as "applicationId"
   from message m where m.provider_id is null and not m.draft`;
 
-const EXPIRED = `
-  ${UNREPORTED} and m.created_at < $1 and ${lastPassSucceeded('m.account_id')}
+const expired = (accountId: string): string => `
+  m.account_id = ${accountId} and m.created_at < now() - ${LONGEST_WAIT}
     and not ${hasOpenWriteOf('save_sent_email', 'm.id')}
-  order by m.created_at limit $2`;
+    and not exists (
+      select 1 from sync_failure x join folder d on d.account_id = x.account_id and d.provider_id = x.provider_id
+      where x.account_id = m.account_id)`;
+
+/**
+ * SQL condition: the account has sent messages that the provider has not reported within a day.
+ * Messages whose copy Carillon is still filing do not count, nor any message while a folder
+ * of the mailbox cannot be read.
+ * @param accountId an SQL expression
+ */
+export const hasUncopied = (accountId: string): string =>
+  `exists (select 1 from message m where m.provider_id is null and not m.draft and ${expired(accountId)})`;
+
+const UNCOPIED = `${UNREPORTED} and ${expired('$1')} order by m.created_at limit ${BATCH}`;
 
 // `skip locked` leaves out a message whose copy a sync pass is storing.
 const LOCK = `${UNREPORTED} and m.id = any($1::uuid[]) order by m.id for update of m skip locked`;
@@ -32,15 +45,12 @@ interface UnreportedMessage {
 }
 
 /**
- * Removes sent messages from the mirror whose copies the provider has not reported within a day, at
- * most 100. Messages whose mailbox cannot be read, or whose copy Carillon is still filing, stay.
- * @returns number of removed messages; 0 if nothing is left to remove
+ * Removes the messages of `hasUncopied` from the mirror, at most 100, in the caller's transaction.
+ * Call it in a sync pass that began after this time was over and that has read the whole mailbox.
+ * @returns number of removed messages
  */
-export async function pruneUnreported(sql: SqlConnection, now: Date): Promise<number> {
-  const before = new Date(now.getTime() - LONGEST_WAIT_MS);
-  const expired = await sql.query<UnreportedMessage>(EXPIRED, [before, BATCH]);
-  if (expired.length === 0) return 0;
-  return sql.transaction((open) => removeAll(open, idsOf(expired), now));
+export async function removeUncopied(sql: Sql, accountId: string, at: Date): Promise<number> {
+  return removeAll(sql, idsOf(await sql.query<UnreportedMessage>(UNCOPIED, [accountId])), at);
 }
 
 /**
@@ -51,10 +61,14 @@ export async function removeUnreported(sql: Sql, id: string, at: Date): Promise<
   await removeAll(sql, [id], at);
 }
 
-/** @returns number of removed messages */
+/**
+ * Also makes open changes of the messages due, which end then.
+ * @returns number of removed messages
+ */
 async function removeAll(sql: Sql, ids: readonly string[], at: Date): Promise<number> {
   const locked = await sql.query<UnreportedMessage>(LOCK, [ids]);
   for (const some of Map.groupBy(locked, ({ accountId }) => accountId).values())
     if (some[0]) await removeMessages(sql, some[0], idsOf(some), at);
+  await hurryWritesOf(sql, idsOf(locked));
   return locked.length;
 }

@@ -77,11 +77,11 @@ export async function textOfUnreported(
   return row ? withBcc(row.mime, row.bcc) : null;
 }
 
-/** Longer texts are not loaded to make messages readable sooner. */
-const MOST_BYTES = 1024 * 1024;
+/** Longer messages are not added to the mirror at once; sync passes add them. */
+export const MOST_BYTES_AT_ONCE = 1024 * 1024;
 const TEXTS = `
   select o.id, o.account_id as "accountId", o.mime, o.bcc from outbox_message o
-  where o.id = any($1::uuid[]) and octet_length(o.mime) <= ${MOST_BYTES}
+  where o.id = any($1::uuid[]) and octet_length(o.mime) <= ${MOST_BYTES_AT_ONCE}
     and exists (select 1 from folder f where f.account_id = o.account_id and f.name = 'sent')`;
 
 interface SentText {

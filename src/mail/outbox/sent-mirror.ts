@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { databaseTrouble } from '../../platform/database/database-trouble.ts';
 import { Database, idsOf } from '../../platform/database/sql.ts';
 import { WorkLimitError } from '../../platform/threads/work-errors.ts';
-import { textsOfSent } from './sent-by-us.ts';
+import { MOST_BYTES_AT_ONCE, textsOfSent } from './sent-by-us.ts';
 
 /** A message that has just been sent, as its row of the outbox does not have it. */
 export interface SentRow {
@@ -32,6 +33,10 @@ export interface SentMessageStore {
   add(accountId: string, sent: readonly JustSent[]): Promise<void>;
 }
 
+/** How long a request waits at most until its message is readable. */
+const LONGEST_WAIT_MS = 2_000;
+/** Messages of requests that may be added at a time. Others are left to sync passes. */
+const MOST_ADDED = 100;
 /** Messages that may wait in `addSoon`. A process that sends more leaves them to sync passes. */
 const MOST_WAITING = 200;
 /** Messages whose texts are loaded at once. */
@@ -47,6 +52,8 @@ export class SentMirror implements OnModuleDestroy {
   readonly #log = new Logger(SentMirror.name);
   readonly #waiting: SentRow[] = [];
   #running: Promise<void> | undefined;
+  /** Messages of requests that are being added, also those whose requests no longer wait. */
+  readonly #adding = new Set<Promise<void>>();
   #store: SentMessageStore | undefined;
   #stopping = false;
 
@@ -57,11 +64,23 @@ export class SentMirror implements OnModuleDestroy {
   }
 
   /**
-   * Adds a message and waits until it can be read, or cannot be added now. Never throws.
+   * Adds a message and waits until it can be read, or cannot be added now; two seconds at most.
+   * After that time, the message is added without the caller. A copy of more than 1 MB is left to a
+   * sync pass. Never throws.
    * @param copy makes the sender's copy, as `JustSent.mime`
    */
   async add(accountId: string, row: SentRow, copy: () => Buffer): Promise<void> {
-    await this.#tryTo([row.id], () => this.#store?.add(accountId, [{ ...row, mime: copy() }]));
+    if (this.#stopping || this.#adding.size >= MOST_ADDED) return;
+    const adding = this.#tryTo([row.id], async () => {
+      const mime = copy();
+      if (mime.length <= MOST_BYTES_AT_ONCE) await this.#store?.add(accountId, [{ ...row, mime }]);
+    });
+    this.#adding.add(adding);
+    const added = adding.finally(() => this.#adding.delete(adding));
+    const waited = new AbortController();
+    const late = sleep(LONGEST_WAIT_MS, undefined, { signal: waited.signal, ref: false });
+    await Promise.race([added, late.catch(() => undefined)]);
+    waited.abort();
   }
 
   /**
@@ -74,10 +93,10 @@ export class SentMirror implements OnModuleDestroy {
     this.#advance();
   }
 
-  /** Messages that still wait are left to sync passes. */
+  /** Ends when nothing is being added. Messages that still wait are left to sync passes. */
   async onModuleDestroy(): Promise<void> {
     this.#stopping = true;
-    await this.#running;
+    await Promise.all([this.#running, ...this.#adding]);
   }
 
   #advance(): void {
@@ -98,8 +117,10 @@ export class SentMirror implements OnModuleDestroy {
           const row = rows.find(({ id }) => id === text.id);
           return row ? [{ ...row, ...text }] : [];
         });
-        for (const [accountId, some] of Map.groupBy(sent, (one) => one.accountId))
+        for (const [accountId, some] of Map.groupBy(sent, (one) => one.accountId)) {
+          if (this.#stopping) return;
           await this.#tryTo(idsOf(some), () => this.#store?.add(accountId, some));
+        }
       });
     }
   }

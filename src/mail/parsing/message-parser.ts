@@ -60,7 +60,7 @@ export class MessageParser {
         const known = this.#ahead.has(content)
           ? await this.#ahead.get(content)
           : results[left.indexOf(content)];
-        read.push(await this.#settle(content, accountId, known));
+        read.push(await this.#settle(content, accountId, known, patient));
       } else read.push({ parsed: UNREADABLE, failure: content.reason });
     }
     return read;
@@ -85,24 +85,31 @@ export class MessageParser {
     content: Readable,
     accountId: string,
     result: WorkResult<ReadMessage> | undefined,
+    patient: boolean,
   ): Promise<ReadMessage> {
     if (result && 'output' in result) return result.output;
     const error = result?.error ?? new WorkLimitError('closed');
     // The message is not at fault, so the next sync pass parses it again.
     if (error instanceof WorkLimitError && error.limit === 'closed') throw error;
-    return { parsed: await this.#headers(content, accountId), failure: reasonOf(error) };
+    return { parsed: await this.#headers(content, accountId, patient), failure: reasonOf(error) };
   }
 
   /** The headers of a message whose content exceeded a limit. */
-  async #headers(content: Readable, accountId: string): Promise<ReadMessage['parsed']> {
+  async #headers(
+    content: Readable,
+    accountId: string,
+    patient: boolean,
+  ): Promise<ReadMessage['parsed']> {
     const bytes = headerBytes(content);
     try {
       const block = bytes.subarray(0, MAX_HEADER_BYTES);
-      return await this.threads.run(READ_HEADERS, accountId, block, { patient: true });
+      return await this.threads.run(READ_HEADERS, accountId, block, { patient });
     } catch (error) {
       if (error instanceof TaskFailedError) return UNREADABLE;
-      if (error instanceof WorkLimitError && error.limit !== 'closed') return UNREADABLE;
-      throw error;
+      if (!(error instanceof WorkLimitError)) throw error;
+      // The message is not at fault.
+      if (error.limit === 'closed' || error.limit === 'busy') throw error;
+      return UNREADABLE;
     }
   }
 }

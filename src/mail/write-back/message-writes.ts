@@ -33,10 +33,13 @@ const READ = `
   select provider_id as "providerId", created_at as "createdAt" from message where id = $1 and account_id = $2`;
 
 /**
- * Shortest and longest time after which a change of a sent message asks for another sync pass if
- * none has found the provider's copy. The sync pass that finds it makes the change due at once.
+ * Shortest and longest time after which a change of a sent message looks again for the provider's
+ * copy. The sync pass that finds the copy makes the change due at once, but it passes over a change
+ * that is running at that moment.
  */
-const COPY_WAIT_MS = { least: 5_000, most: 15 * 60_000 };
+const COPY_WAIT_MS = { least: 5_000, most: 60_000 };
+/** A younger message asks for a sync pass each time, an older one once in this time. */
+const ASK_EVERY_MS = 15 * 60_000;
 
 // `busyUntil`: earliest time at which the open provider writes of a folder may have ended, for a
 // folder that is still being created.
@@ -120,10 +123,12 @@ export class MessageWrites implements OnModuleInit {
     { accountId }: ConnectedAccount,
     { createdAt }: WrittenMessage,
   ): Promise<WriteOutcome> {
-    await scheduleChangedSync(this.database, [accountId]);
     const now = this.clock.now().getTime();
+    const age = Math.max(now - createdAt.getTime(), 0);
     const { least, most } = COPY_WAIT_MS;
-    const wait = Math.min(Math.max(now - createdAt.getTime(), least), most);
+    if (age < ASK_EVERY_MS || age % ASK_EVERY_MS < most)
+      await scheduleChangedSync(this.database, [accountId]);
+    const wait = Math.min(Math.max(age, least), most);
     return { kind: 'waits', until: new Date(now + wait) };
   }
 

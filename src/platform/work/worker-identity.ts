@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import { type Moment, moment, monotonicMs, mostMsBetween } from '../base/time/clock.ts';
+import { VERSION } from '../base/version.ts';
 import type { Sql } from '../database/sql.ts';
 import { DEAD_AFTER_SECONDS, WORKER_LOCKS } from './queue-statements.ts';
 
@@ -17,7 +18,7 @@ const FIRST_LOOK_MS = 3_000;
 
 // One statement: the row becomes visible only when the lock is held.
 const REGISTER = `
-  with entered as (insert into worker (host, pid) values ($1, $2) returning id)
+  with entered as (insert into worker (host, pid, release) values ($1, $2, $3) returning id)
   select id, pg_try_advisory_lock(${WORKER_LOCKS}, id) from entered`;
 
 /**
@@ -54,7 +55,7 @@ export class WorkerIdentity {
    */
   async register(sql: Sql, accept: (id: number) => Promise<boolean>): Promise<void> {
     const before = moment();
-    const [row] = await sql.query<{ id: number }>(REGISTER, [hostname(), process.pid]);
+    const [row] = await sql.query<{ id: number }>(REGISTER, [hostname(), process.pid, VERSION]);
     if (!row || !(await accept(row.id))) return;
     this.#id = row.id;
     this.#epoch += 1;

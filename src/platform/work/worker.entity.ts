@@ -7,6 +7,8 @@ const WorkerSchema = defineEntity({
     id: p.integer().primary().autoincrement(),
     host: p.text(),
     pid: p.integer(),
+    /** Version of its release; `null` for releases that did not announce it. */
+    release: p.text().nullable(),
     startedAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     /**
      * Time of the last heartbeat. Heartbeats are sent each second. A worker without a heartbeat for
