@@ -53,8 +53,8 @@ const BEING_CREATED = `
   select id from contact where account_id = $1 and provider_id is null and id = any($2::uuid[])`;
 
 const STORE_SEEN = `
-  update contact c set provider_content = x.content, provider_seen_at = $3
-  from jsonb_to_recordset($2::jsonb) x(id uuid, content jsonb)
+  update contact c set provider_content = x.content, provider_seen_at = $3, warnings = coalesce(x.warnings, c.warnings)
+  from jsonb_to_recordset($2::jsonb) x(id uuid, content jsonb, warnings text[])
   where c.id = x.id and c.account_id = $1`;
 
 const HAS_CONTACTS = `
@@ -119,11 +119,19 @@ export async function contactsBeingCreated(
   return new Set(idsOf(rows));
 }
 
+/** The provider's current version of a contact. */
+export interface SeenContact {
+  id: string;
+  content: ContactFields;
+  /** What could not be read of the contact's card. Absent: the stored warnings stay. */
+  warnings?: readonly string[];
+}
+
 /** Stores the provider's current version of contacts. */
 export async function storeSeenContacts(
   sql: Sql,
   accountId: string,
-  contacts: readonly { id: string; content: ContactFields }[],
+  contacts: readonly SeenContact[],
   at: Date,
 ): Promise<void> {
   if (contacts.length > 0) await sql.query(STORE_SEEN, [accountId, JSON.stringify(contacts), at]);

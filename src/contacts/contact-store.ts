@@ -18,17 +18,19 @@ export interface NewContact extends StoredContact {
   /** `null` if the contact was created here and is not at the provider yet. */
   providerId: string | null;
   picture: string | null;
+  /** What could not be read of the contact's card. */
+  warnings: readonly string[];
 }
 
 // A contact with a provider id came from the provider, so its content is also stored as the
 // provider's version.
 const INSERT = `
-  insert into contact (id, account_id, source, provider_id, content, picture, provider_content, provider_seen_at,
+  insert into contact (id, account_id, source, provider_id, content, picture, warnings, provider_content, provider_seen_at,
     created_at, updated_at)
-  select x.id, $1, 'address_book', x.provider_id, x.content, x.picture,
+  select x.id, $1, 'address_book', x.provider_id, x.content, x.picture, x.warnings,
     case when x.provider_id is not null then x.content end, case when x.provider_id is not null then $3::timestamptz end,
     $3, $3
-  from jsonb_to_recordset($2::jsonb) x(id uuid, provider_id text, content jsonb, picture text)
+  from jsonb_to_recordset($2::jsonb) x(id uuid, provider_id text, content jsonb, picture text, warnings text[])
   order by x.id
   on conflict (account_id, source, provider_id) do nothing
   returning id`;
@@ -68,8 +70,8 @@ export async function insertContacts(
   at: Date,
 ): Promise<Set<string>> {
   if (contacts.length === 0) return new Set();
-  const rows = contacts.map(({ id, providerId, fields, picture }) => {
-    return { id, provider_id: providerId, content: fields, picture };
+  const rows = contacts.map(({ id, providerId, fields, picture, warnings }) => {
+    return { id, provider_id: providerId, content: fields, picture, warnings };
   });
   const inserted = await sql.query<{ id: string }>(INSERT, [accountId, JSON.stringify(rows), at]);
   const ids = new Set(idsOf(inserted));

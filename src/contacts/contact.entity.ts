@@ -35,6 +35,8 @@ const ContactSchema = defineEntity({
      * picture.
      */
     picture: p.text().nullable(),
+    /** What could not be read of the contact's card and is left out here, in plain words. */
+    warnings: p.array().default([]),
     /**
      * Rank of the name, for contacts collected from mail. A name with a higher rank replaces it.
      */

@@ -20,10 +20,13 @@ import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { toListView } from '../platform/database/listing.ts';
 import { Endpoint } from '../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../platform/http/error.schema.ts';
-import { toContactFilter, toContactInput, toContactView, toGroupView } from './contacts.mapper.ts';
+import {
+  toContactFilter, toContactInput, toContactView, toGroupView, toReadContactView,
+} from './contacts.mapper.ts'; // prettier-ignore
 import {
   contactGroupList, contactList, contactView, createContact, type CreateContact, listContactsQuery,
-  type ListContactsQuery, listGroupsQuery, type ListGroupsQuery, pictureBytes, updateContact, type UpdateContact,
+  type ListContactsQuery, listGroupsQuery, type ListGroupsQuery, pictureBytes, readContactQuery, type ReadContactQuery, updateContact,
+  type UpdateContact,
 } from './contacts.schema.ts'; // prettier-ignore
 import { ContactsService, type WrittenContact } from './contacts.service.ts';
 
@@ -44,9 +47,10 @@ export class ContactsController {
     @CurrentAccount() account: AccountPrincipal,
     @Query({ schema: listContactsQuery }) query: ListContactsQuery,
   ) {
-    return toListView(await this.contacts.list(account, toContactFilter(query), query), (contact) =>
-      toContactView(contact, this.config.baseUrl),
-    );
+    const { view } = query;
+    const page = { ...query, view: view === 'expanded' ? undefined : view };
+    const found = await this.contacts.list(account, toContactFilter(query), page);
+    return toListView(found, (contact) => toReadContactView(contact, this.config.baseUrl, view));
   }
 
   @Get('groups')
@@ -63,8 +67,12 @@ export class ContactsController {
   @Get(':id')
   @ApiErrors(404)
   @Endpoint({ summary: 'Read a contact', response: contactView })
-  async get(@CurrentAccount() account: AccountPrincipal, @Param('id') id: string) {
-    return toContactView(await this.contacts.get(account, id), this.config.baseUrl);
+  async get(
+    @CurrentAccount() account: AccountPrincipal,
+    @Param('id') id: string,
+    @Query({ schema: readContactQuery }) { view }: ReadContactQuery,
+  ) {
+    return toReadContactView(await this.contacts.get(account, id), this.config.baseUrl, view);
   }
 
   @Get(':id/picture')

@@ -30,6 +30,19 @@ export function toGroupView(accountId: string, { id, path }: ContactGroupRecord)
 }
 
 /**
+ * Converts a contact to the response to a read.
+ * @param view `expanded` adds `warnings`
+ */
+export function toReadContactView(
+  contact: ContactRecord,
+  baseUrl: string,
+  view: string | undefined,
+): ContactView {
+  const shown = toContactView(contact, baseUrl);
+  return view === 'expanded' ? { ...shown, warnings: contact.warnings } : shown;
+}
+
+/**
  * Converts a contact to its response.
  * @param baseUrl base URL of this server, used in `picture_url`
  * @param jobStatusId job that carries the change to the provider; only after a write

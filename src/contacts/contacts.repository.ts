@@ -19,6 +19,8 @@ export interface ContactRecord {
   source: 'address_book' | 'inbox';
   fields: ContactFields;
   picture: string | null;
+  /** What could not be read of the contact's card and is left out here. */
+  warnings: string[];
   /** The groups that `fields` names, with their ids. */
   groups: ContactGroupRecord[];
 }
@@ -42,7 +44,7 @@ export interface ContactAtProvider extends ContactRecord {
 type Row<T extends ContactRecord> = Omit<T, 'fields'> & { content: ContactFields };
 
 const COLUMNS = `
-  c.id, c.account_id as "accountId", c.source, c.content, c.picture,
+  c.id, c.account_id as "accountId", c.source, c.content, c.picture, c.warnings,
   case when c.content -> 'groups' = '[]' then '[]' else coalesce((
     select jsonb_agg(jsonb_build_object('id', g.id, 'path', g.path) order by g.path) from contact_group g
     where g.account_id = c.account_id

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { pageQuery, listViewQuery } from '../platform/wire/pagination.schema.ts';
+import { pageQuery, viewQuery } from '../platform/wire/pagination.schema.ts';
 import { queryBoolean, queryText } from '../platform/wire/wire.schema.ts';
 import { listByView } from '../platform/wire/response-shapes.ts';
 import { ADDRESS_PARTS, groupName, isDay } from '../providers/port/contact-content.ts';
@@ -156,7 +156,9 @@ export type ListGroupsQuery = z.infer<typeof listGroupsQuery>;
 /** Query of `GET /contacts`. All filters must match. */
 export const listContactsQuery = z.object({
   ...pageQuery,
-  view: listViewQuery(),
+  view: viewQuery(['ids', 'count', 'expanded']).describe(
+    '`expanded` adds `warnings` to each contact',
+  ),
   email: queryText().optional(),
   phone_number: queryText().optional().describe('Only the digits are compared'),
   street_address: queryText().optional(),
@@ -170,6 +172,12 @@ export const listContactsQuery = z.object({
   recurse: queryBoolean().optional().describe('True to include the groups below `group`'),
 }); // prettier-ignore
 export type ListContactsQuery = z.infer<typeof listContactsQuery>;
+
+/** Query of `GET /contacts/{id}`. */
+export const readContactQuery = z.object({
+  view: viewQuery(['expanded']).describe('`expanded` adds `warnings`'),
+});
+export type ReadContactQuery = z.infer<typeof readContactQuery>;
 
 export const contactGroupView = z
   .object({
@@ -234,6 +242,17 @@ export const contactView = z
     phone_numbers: z.array(z.object({ ...typed, number: z.string() })),
     web_pages: z.array(z.object({ ...typed, url: z.string() })),
     groups: z.array(contactGroupView),
+    warnings: z
+      .array(z.string())
+      .optional()
+      .describe(
+        'Only with view=expanded: what could not be read of the address card and is left out here, in plain words',
+      )
+      .meta({
+        example: [
+          'The line "LABEL;TYPE=work" cannot be read and is left out: its parameters or its value are malformed',
+        ],
+      }),
     job_status_id: z
       .string()
       .optional()

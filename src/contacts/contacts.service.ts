@@ -162,6 +162,7 @@ export class ContactsService {
         source: 'address_book',
         fields: contactFields({ ...content, groups: paths }),
         picture: null,
+        warnings: [],
         groups: [],
       };
       await insertContacts(sql, accountId, [{ ...contact, providerId: null }], at);

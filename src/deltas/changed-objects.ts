@@ -3,7 +3,7 @@ import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { toCalendarView } from '../calendar/calendars/calendars.mapper.ts';
 import { CalendarsService } from '../calendar/calendars/calendars.service.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
-import { toContactView } from '../contacts/contacts.mapper.ts';
+import { toReadContactView } from '../contacts/contacts.mapper.ts';
 import { ContactsService, knowsPeopleOfMail } from '../contacts/contacts.service.ts';
 import { toDraftView } from '../mail/drafts/drafts.mapper.ts';
 import { EventViews } from '../calendar/events/event-views.ts';
@@ -70,10 +70,12 @@ export class ChangedObjects {
       file: async (account, ids) => (await files.findMany(account, ids)).map(toFileView),
       calendar: async ({ accountId }, ids) =>
         (await calendars.findMany(accountId, ids)).map((calendar) => toCalendarView(calendar)),
-      event: async ({ accountId }, ids) =>
-        eventViews.ofAll(accountId, await events.findMany(accountId, ids)),
-      contact: async (account, ids) =>
-        (await contacts.findMany(account, ids)).map((contact) => toContactView(contact, baseUrl)),
+      event: async ({ accountId }, ids, view) =>
+        eventViews.ofAll(accountId, await events.findMany(accountId, ids), view === 'expanded'),
+      contact: async (account, ids, view) =>
+        (await contacts.findMany(account, ids)).map((contact) =>
+          toReadContactView(contact, baseUrl, view),
+        ),
     };
   }
 

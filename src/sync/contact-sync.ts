@@ -14,9 +14,10 @@ import {
   sameField,
 } from '../providers/port/contact-content.ts';
 import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/port/connector.ts';
+import { storableWarnings } from '../providers/port/warnings.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
-  contactsBeingCreated, lockContacts, type MirrorContact, removeContacts, storeSeenContacts,
+  contactsBeingCreated, lockContacts, type MirrorContact, removeContacts, type SeenContact, storeSeenContacts,
 } from '../contacts/contact-mirror.ts'; // prettier-ignore
 import {
   beginContactPass,
@@ -212,8 +213,9 @@ export class ContactSync {
 
   async #add(sql: Sql, page: Page, remotes: readonly RemoteContact[]): Promise<ChangeRecord[]> {
     const { account, at } = page;
-    const contacts = remotes.map(({ providerId, content, picture }) => {
-      return { id: newId(), providerId, fields: contactFields(content), picture };
+    const contacts = remotes.map(({ providerId, content, picture, warnings }) => {
+      const fields = contactFields(content);
+      return { id: newId(), providerId, fields, picture, warnings: storableWarnings(warnings) };
     });
     const added = await insertContacts(sql, account.accountId, contacts, at);
     return [...added].map((id) => this.#record(page, id, 'created', at));
@@ -227,12 +229,12 @@ export class ContactSync {
   ): Promise<ChangeRecord[]> {
     const { account, port, at } = page;
     const changed: { id: string; fields: ContactFields; picture: string | null }[] = [];
-    const seen: { id: string; content: ContactFields }[] = [];
+    const seen: SeenContact[] = [];
     for (const row of rows) {
       const remote = remotes.get(row.providerId);
       if (!remote) continue;
       const content = contactFields(remote.content);
-      seen.push({ id: row.id, content });
+      seen.push({ id: row.id, content, warnings: storableWarnings(remote.warnings) });
       const ours = contactFields(port.asStored?.(account, row.fields) ?? row.fields);
       const different = CONTACT_FIELDS.filter((name) => !sameField(content[name], ours[name]));
       if (different.length === 0 && remote.picture === row.picture) continue;

@@ -11,9 +11,10 @@ import { Database } from '../../src/platform/database/sql.ts';
 import type { Connector } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { DavContacts } from '../../src/providers/imap/dav/dav.contacts.ts';
+import { listFailures } from '../../src/sync/sync-failures.ts';
 import { davAccount, makeAddressBook, otherClient } from '../support/dav-account.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
-import { type DavServer, startRadicale } from '../support/mail-servers/dav.ts';
+import { type DavServer, startRadicale, startXandikos } from '../support/mail-servers/dav.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
@@ -24,17 +25,24 @@ const { default: Contact } = contactModule;
 const PNG =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPj/HwADBwIAMCbHYQAAAABJRU5ErkJggg==';
 
+/** A line without a colon, which no program can read. */
+const UNREADABLE = 'TEL;TYPE=work';
+
+const TYPE = { 'content-type': 'text/vcard; charset=utf-8' };
+
 /** A card as another program writes it. */
 const vcf = (uid: string, lines: readonly string[]) =>
   ['BEGIN:VCARD', 'VERSION:3.0', `UID:${uid}`, ...lines, 'END:VCARD', ''].join('\r\n');
 
-describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () => {
+describeWith(['radicale', 'xandikos'], 'contacts on a CardDAV server, through the API', () => {
   let radicale: DavServer;
+  /** Stores cards as they are; Radicale refuses unreadable lines, and cuts lists of nicknames. */
+  let xandikos: DavServer;
   let server: TestApp;
   let application: TestApplication;
 
   beforeAll(async () => {
-    radicale = await startRadicale();
+    [radicale, xandikos] = await Promise.all([startRadicale(), startXandikos()]);
     server = await startTestApp();
     const { app } = server;
     const contacts = new DavContacts(app.get(EgressClient), app.get(Clock), app.get(WorkThreads));
@@ -47,14 +55,24 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
   });
   afterAll(async () => {
     await server.close();
-    await radicale.stop();
+    await Promise.all([radicale.stop(), xandikos.stop()]);
   });
 
-  async function connect() {
+  async function atRadicale() {
     const user = `user-${randomUUID()}`;
     await radicale.addUser(user, 'secret');
     const remote = davAccount(radicale.url, user, 'secret');
-    const path = await makeAddressBook(remote);
+    return { remote, path: await makeAddressBook(remote) };
+  }
+
+  /** Xandikos has one user, so tests share the address book. */
+  const atXandikos = () => ({
+    remote: davAccount(xandikos.url, 'alice', 'secret'),
+    path: '/alice/contacts/addressbook/',
+  });
+
+  async function connect(place?: ReturnType<typeof atXandikos>) {
+    const { remote, path } = place ?? (await atRadicale());
     const { app } = server;
     const account = await createAccount(app, application, {
       provider: 'imap',
@@ -187,6 +205,55 @@ describeWith(['radicale'], 'contacts on a CardDAV server, through the API', () =
     expect(await api('get', '/contacts/groups')).toEqual([choir]);
     expect(await api('get', `/contacts?group=${choir.id}&view=ids`)).toEqual([mia.id]);
   });
+
+  it('reports what cannot be read of a card in the expanded view and to operators, until the card is mended or deleted', async () => {
+    const { account, api, syncNow, written, other, path } = await connect(atXandikos());
+    const card = (...lines: string[]) => vcf('w', ['FN:Wy', 'N:;Wy;;;', ...lines, 'TEL:+44 2']);
+    const failures = () => listFailures(server.app.get(Database), 100, account.id);
+    const put = async (text: string) => {
+      expect((await other('PUT', `${path}w.vcf`, text, TYPE)).status).toBeLessThan(300);
+      await syncNow();
+    };
+    await put(card(UNREADABLE));
+    const [plain] = await api('get', '/contacts');
+    expect([plain.given_name, plain.phone_numbers.length, 'warnings' in plain]).toEqual(['Wy', 1, false]);
+    const expanded = { ...plain, warnings: [expect.stringContaining(`"${UNREADABLE}" cannot be read`)] };
+    expect(await api('get', '/contacts?view=expanded')).toEqual([expanded]);
+    expect(await api('get', `/contacts/${plain.id}?view=expanded`)).toEqual(expanded);
+    expect(await api('get', `/contacts/${plain.id}`)).toEqual(plain);
+    const { deltas } = await api('get', '/delta?cursor=0&view=expanded&include_types=contact');
+    expect(deltas.map(({ attributes }: { attributes: object }) => attributes)).toContainEqual(expanded);
+    expect(await failures()).toMatchObject([{ reason: expect.stringContaining(UNREADABLE) }]);
+    await written(await api('put', `/contacts/${plain.id}`, { job_title: 'Captain' }));
+    expect((await other('GET', `${path}w.vcf`)).text).toContain(UNREADABLE);
+    await put(card());
+    expect(await api('get', `/contacts/${plain.id}?view=expanded`)).toMatchObject({ warnings: [] });
+    await put(card(UNREADABLE));
+    expect(await api('get', `/contacts/${plain.id}?view=expanded`)).toMatchObject({ warnings: expanded.warnings });
+    await other('DELETE', `${path}w.vcf`);
+    await syncNow();
+    expect(await failures()).toEqual([]);
+  }); // prettier-ignore
+
+  it('shows every nickname of a card, and keeps the list when other fields or one of the names change', async () => {
+    const { api, syncNow, written, other, path } = await connect(atXandikos());
+    const lines = ['FN:Nic', 'N:;Nic;;;', 'NICKNAME:Addy,Ads', 'NICKNAME:Big\\, A'];
+    await other('PUT', `${path}n.vcf`, vcf('n', lines), TYPE);
+    await syncNow();
+    const [nic] = (await api('get', '/contacts')).filter((one: { given_name: string }) => one.given_name === 'Nic');
+    expect(nic.nickname).toBe('Addy, Ads, Big, A');
+    const { text } = await other('GET', `${path}n.vcf`);
+    await written(await api('put', `/contacts/${nic.id}`, { nickname: nic.nickname }));
+    expect((await other('GET', `${path}n.vcf`)).text).toBe(text);
+    await written(await api('put', `/contacts/${nic.id}`, { nickname: nic.nickname, job_title: 'Captain' }));
+    const nicknames = (card: string) => card.split('\r\n').filter((line) => line.startsWith('NICKNAME'));
+    const after = (await other('GET', `${path}n.vcf`)).text;
+    expect([nicknames(after), after.includes('TITLE:Captain')]).toEqual([nicknames(text), true]);
+    await written(await api('put', `/contacts/${nic.id}`, { nickname: 'Addy, Bo' }));
+    expect(nicknames((await other('GET', `${path}n.vcf`)).text)).toEqual(['NICKNAME:Addy,Bo']);
+    await syncNow();
+    expect(await api('get', `/contacts/${nic.id}`)).toMatchObject({ nickname: 'Addy, Bo' });
+  }); // prettier-ignore
 
   it('merges changes of both sides, and fails the job of a change that would overwrite the other side\'s', async () => {
     const { api, syncNow, written, outcome, other, path } = await connect();

@@ -19,10 +19,20 @@ export interface WrittenEvent {
 export class EventViews {
   constructor(private readonly reminders: EventReminders) {}
 
-  /** Events of one account, in their order; one query for the outcomes of all notifications. */
-  async ofAll(accountId: string, events: readonly EventRecord[]): Promise<EventView[]> {
+  /**
+   * Events of one account, in their order; one query for the outcomes of all notifications.
+   * @param expanded whether the events have `warnings`
+   */
+  async ofAll(
+    accountId: string,
+    events: readonly EventRecord[],
+    expanded = false,
+  ): Promise<EventView[]> {
     const outcomes = await this.reminders.outcomes(accountId, events);
-    return events.map((event) => toEventView(event, outcomes.get(event.id) ?? []));
+    return events.map((event) => {
+      const view = toEventView(event, outcomes.get(event.id) ?? []);
+      return expanded ? withWarnings(view, event) : view;
+    });
   }
 
   /**
@@ -30,10 +40,7 @@ export class EventViews {
    * @param expanded whether events have `warnings`
    */
   async ofList(accountId: string, found: Listing<EventRecord>, expanded: boolean) {
-    if (found.view === 'items') {
-      const views = await this.ofAll(accountId, found.items);
-      return expanded ? views.map((view, index) => withWarnings(view, found.items[index])) : views;
-    }
+    if (found.view === 'items') return this.ofAll(accountId, found.items, expanded);
     return found.view === 'ids' ? found.ids : { count: found.count };
   }
 
@@ -51,6 +58,6 @@ export class EventViews {
   }
 }
 
-function withWarnings(view: EventView, event: EventRecord | undefined): EventView {
-  return { ...view, warnings: event ? warningsOf(event) : [] };
+function withWarnings(view: EventView, event: EventRecord): EventView {
+  return { ...view, warnings: warningsOf(event) };
 }

@@ -21,6 +21,8 @@ export interface RemoteContact {
    * has no picture.
    */
   picture: string | null;
+  /** See `RemoteEvent.warnings`. */
+  warnings?: readonly string[];
 }
 
 /**

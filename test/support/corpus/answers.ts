@@ -3,7 +3,8 @@ import { toEventView, warningsOf } from '../../../src/calendar/events/events.map
 import type { EventRecord } from '../../../src/calendar/events/event-record.ts';
 import { fieldsOf, storableContent } from '../../../src/calendar/events/mirror/event-plan.ts';
 import { instancesBetween } from '../../../src/calendar/events/recurrence/instances.ts';
-import { toContactView } from '../../../src/contacts/contacts.mapper.ts';
+import { toReadContactView } from '../../../src/contacts/contacts.mapper.ts';
+import type { ContactRecord } from '../../../src/contacts/contacts.repository.ts';
 import { utf8Lines } from '../../../src/formats/ical/content-lines.ts';
 import { attachmentAt } from '../../../src/formats/mime/attachment-at.ts';
 import { openSeries } from '../../../src/formats/recurrence/series.ts';
@@ -15,6 +16,7 @@ import { readCardPicture } from '../../../src/providers/imap/dav/read-one-card.t
 import { readCalendarObject } from '../../../src/providers/imap/dav/read-objects.ts';
 import type { RemoteContact, RemoteEvent } from '../../../src/providers/port/connector.ts';
 import { contactFields } from '../../../src/providers/port/contact-content.ts';
+import { storableWarnings } from '../../../src/providers/port/warnings.ts';
 import type { Kind } from './corpus.ts';
 import {
   intervalsOf, type Shown, shownContact, shownEvent, shownFile, shownMessage, SPAN_SECONDS, startOf, textOf,
@@ -165,11 +167,19 @@ function answerToCard(bytes: Buffer): ContactAnswer {
   if ('unreadable' in read) return { contacts: [], failures: [read.unreadable] };
   const failures = read.problems.length > 0 ? [read.problems.join('. ')] : [];
   if (read.contact === null) return { contacts: [], failures };
-  const { content } = JSON.parse(read.contact) as RemoteContact;
+  const { content, warnings } = JSON.parse(read.contact) as RemoteContact;
   const fields = contactFields(content);
   const groups = fields.groups.map((path) => ({ id: ID, path }));
-  const source = 'address_book' as const;
-  const view = toContactView({ id: ID, accountId: ID, source, fields, picture: null, groups }, '');
+  const record: ContactRecord = {
+    id: ID,
+    accountId: ID,
+    source: 'address_book',
+    fields,
+    picture: null,
+    warnings: storableWarnings(warnings),
+    groups,
+  };
+  const view = toReadContactView(record, '', 'expanded');
   const shown = readCardPicture(text);
   const type = 'picture' in shown ? shown.picture?.contentType : null;
   return { contacts: [shownContact(view, type ?? null)], failures };

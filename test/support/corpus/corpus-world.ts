@@ -82,7 +82,7 @@ export class MirroredFiles {
   async contacts(path: string): Promise<ContactAnswer> {
     const contacts = [];
     for (const id of await this.#ids('contact', path)) {
-      const contact = await this.#get<ContactView>(`/contacts/${id}`);
+      const contact = await this.#get<ContactView>(`/contacts/${id}?view=expanded`);
       contacts.push(shownContact(contact, contact.picture_url && (await this.#picture(id))));
     }
     return { contacts, failures: await this.#failures(path) };

@@ -27,7 +27,7 @@ export function expectCalendar(actual: CalendarAnswer, expected: Expected<'calen
 }
 
 export function expectContacts(actual: ContactAnswer, expected: Expected<'contacts'>): void {
-  expect(actual.contacts).toMatchObject(expected.contacts);
+  expect(actual.contacts).toMatchObject(expected.contacts.map(withParts));
   expectFailures(actual.failures, expected.failures);
 }
 

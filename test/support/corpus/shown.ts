@@ -12,6 +12,7 @@ const EVENT = [
 const CONTACT = [
   'given_name', 'middle_name', 'surname', 'suffix', 'nickname', 'birthday', 'company_name', 'job_title', 'manager_name',
   'office_location', 'notes', 'emails', 'im_addresses', 'physical_addresses', 'phone_numbers', 'web_pages',
+  'warnings',
 ]; // prettier-ignore
 
 const pick = (keys: readonly string[]) => (answer: object): Shown => {
@@ -29,7 +30,7 @@ export const shownEvent = pick(EVENT);
 const contactFields = pick(CONTACT);
 
 /**
- * A contact, with the paths of its groups.
+ * A contact in the expanded view, with the paths of its groups.
  * @param picture content type of its picture, or null
  */
 export const shownContact = (

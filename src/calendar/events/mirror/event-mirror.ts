@@ -1,4 +1,4 @@
-import { storable } from '../../../platform/base/text/storable.ts';
+import { storableWarnings } from '../../../providers/port/warnings.ts';
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../../accounts/provider-writes/open-writes.ts';
 import type { EventContent, RemoteEvent } from '../../../providers/port/connector.ts';
@@ -239,9 +239,6 @@ export function lockEndedInstances(
   return sql.query<MirrorEvent>(ENDED_INSTANCES, [accountId, seriesId]);
 }
 
-/** Longest warning stored, in characters. */
-const MOST_WARNING = 300;
-
 function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
   return {
     id,
@@ -254,7 +251,7 @@ function seenColumns(id: string, { organizer, ...remote }: RemoteEvent) {
     original_start: remote.originalStartTime,
     sequence: remote.sequence,
     read_only: remote.readOnly ?? false,
-    warnings: (remote.warnings ?? []).map((one) => storable(one, MOST_WARNING)),
+    warnings: storableWarnings(remote.warnings),
   };
 }
 

@@ -30,6 +30,7 @@ export function readContactObject({ path, text }: { path: string; text: string }
       uid: uidOf(card),
       content: readCard(card),
       picture,
+      warnings: problems,
     };
     return { contact: JSON.stringify(contact), problems };
   } catch (error) {

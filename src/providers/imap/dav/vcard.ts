@@ -8,6 +8,7 @@ import {
   unreadableLine,
 } from '../../../formats/ical/object-tree.ts';
 import { joinSoftBreaks, libraryForm } from './vcard-lines.ts';
+import { firstValue, part, scalar, text, valuesOf } from './vcard-values.ts';
 import { groupName } from '../../port/contact-content.ts';
 import type { ContactContent } from '../../port/connector.ts';
 
@@ -55,39 +56,12 @@ export function newCard(uid: string): ICAL.Component {
   );
 }
 
-/** The text of one component of a structured value, even if the component has several values. */
-function part(value: unknown, index: number): string | null {
-  const one: unknown = Array.isArray(value)
-    ? (value as unknown[])[index]
-    : index === 0
-      ? value
-      : undefined;
-  const text = Array.isArray(one) ? one.join(' ') : typeof one === 'string' ? one : '';
-  return text.trim() || null;
-}
+/** Divides the names of NICKNAME in the API. */
+const NAME_SEPARATOR = ', ';
 
-/**
- * The raw values. The library converts values when they are read, and throws if a value does not
- * match its type (`BDAY:circa 1800`).
- */
-function valuesOf(property: ICAL.Property | null): unknown[] {
-  return property?.jCal.slice(FIRST_VALUE) ?? [];
-}
-
-/** Position of the first value in jCard, after name, parameters and type (RFC 7095 section 3.3). */
-const FIRST_VALUE = 3;
-
-function firstValue(card: ICAL.Component, name: string): unknown {
-  return valuesOf(card.getFirstProperty(name))[0];
-}
-
-/** Numbers and other scalars become texts. */
-const scalar = (value: unknown): string =>
-  typeof value === 'object' || value === undefined ? '' : String(value).trim();
-
-function text(card: ICAL.Component, name: string): string | null {
-  const value = firstValue(card, name);
-  return scalar(Array.isArray(value) ? value.join(' ') : value) || null;
+/** All names of NICKNAME, which is a list (RFC 2426 section 3.1.3, RFC 6350 section 6.2.3). */
+function nicknamesOf(card: ICAL.Component): string[] {
+  return card.getAllProperties('nickname').flatMap(valuesOf).map(scalar).filter(Boolean);
 }
 
 /** Values of TYPE that are no kind of number or address, such as `pref`. */
@@ -102,7 +76,7 @@ function typeOf(property: ICAL.Property): string | null {
   );
 }
 
-const SCALAR_NAMES = { nickname: 'nickname', job_title: 'title', notes: 'note', manager_name: 'x-manager', office_location: 'x-office' } as const; // prettier-ignore
+const SCALAR_NAMES = { job_title: 'title', notes: 'note', manager_name: 'x-manager', office_location: 'x-office' } as const; // prettier-ignore
 const NAME_PARTS = { surname: 0, given_name: 1, middle_name: 2, suffix: 4 } as const;
 
 /**
@@ -188,6 +162,7 @@ export function readCard(card: ICAL.Component): ContactContent {
     ...Object.fromEntries(
       Object.entries(SCALAR_NAMES).map(([field, property]) => [field, text(card, property)]),
     ),
+    nickname: nicknamesOf(card).join(NAME_SEPARATOR) || null,
     birthday: birthdayOf(card),
     company_name: company,
     groups: groupsOf(card),
@@ -260,6 +235,7 @@ export function writeCard(card: ICAL.Component, given: ContactContent): void {
         property.startsWith('x-') ? oneLine(asText(contact[field])) : contact[field],
       );
   }
+  if (changed('nickname')) writeNicknames(card, asText(contact['nickname']));
   if (changed('birthday')) setText(card, 'bday', contact['birthday']);
   if (changed('company_name')) writeCompany(card, asText(contact['company_name']));
   for (const [field, list] of Object.entries(LISTS)) {
@@ -336,6 +312,13 @@ function writeGroups(card: ICAL.Component, groups: unknown): void {
   const property = new ICAL.Property('categories', card);
   property.setValues([...kept, ...added]);
   card.addProperty(property);
+}
+
+/** A list of names stays a list. A comma in a single name is part of the name. */
+function writeNicknames(card: ICAL.Component, names: string): void {
+  const isList = nicknamesOf(card).length > 1;
+  setText(card, 'nickname', names);
+  if (isList) card.getFirstProperty('nickname')?.setValues(names.split(NAME_SEPARATOR));
 }
 
 /** Departments after the company name are kept. */
