@@ -133,10 +133,11 @@ describe('changes that Google and Microsoft report', () => {
       );
       return busy.length === 0;
     });
-  /** When the next pass is due, and how many there were. */
+  /** When the next pass is due, how many there were, and who is at work on one. */
   const passes = async ({ id }: CompanyAccount) => {
-    const text = 'select run_at, fence from sync_job where account_id = $1';
-    const [row] = await rowsOf<{ run_at: Date; fence: number }>(server, text, [id]);
+    const text = 'select run_at, fence, worker_id from sync_job where account_id = $1';
+    type Row = { run_at: Date; fence: number; worker_id: string | null };
+    const [row] = await rowsOf<Row>(server, text, [id]);
     return row!;
   };
   const appeared = async (
@@ -153,6 +154,8 @@ describe('changes that Google and Microsoft report', () => {
   };
   const deliver = (company: Company, { email }: CompanyAccount, subject: string) =>
     worldOf(company).deliver(email, plainMessage(email, subject));
+  const plan = (company: Company, { email }: CompanyAccount, title: string) =>
+    worldOf(company).plan(email, title);
   /** The list of `carillon watches`. */
   const watches = async ({ email }: CompanyAccount) => {
     const all = await listWatches(server.app.get(Database), clock.now(), 100);
@@ -180,16 +183,29 @@ describe('changes that Google and Microsoft report', () => {
     return answer.status;
   };
 
-  it('appear although Gmail reports them before its history shows them', async () => {
-    const one = accounts.get('google')!;
+  /** How long the companies do not show what they have reported. */
+  const showAfter = (ms: number) => {
+    atGoogle.stub.habits.historyLagMs = ms;
+    atMicrosoft.stub.settings.deltaLagMs = ms;
+  };
+  it.each([
+    ['Gmail', 'a message', google, '/messages', deliver],
+    ['Microsoft', 'a message', microsoft, '/messages', deliver],
+    ['Microsoft', 'an event', microsoft, '/events', plan],
+  ] as const)('appear although %s reports %s too early', async (_, what, company, path, change) => {
+    const one = accounts.get(company.provider)!;
+    const title = `Too early: ${what}`;
     await settled(one);
-    atGoogle.stub.habits.historyLagMs = 8_000;
-    await deliver(google, one, 'Too early');
+    showAfter(8_000);
     const before = await passes(one);
-    await until('the first pass', async () => (await passes(one)).fence > before.fence);
+    await change(company, one, title);
+    await until('the end of the first pass', async () => {
+      const { fence, worker_id: worker } = await passes(one);
+      return fence > before.fence && worker === null;
+    });
     await clock.pass(31_000);
-    await appeared(one, '/messages', 'Too early');
-    atGoogle.stub.habits.historyLagMs = 0;
+    await appeared(one, path, title);
+    showAfter(0);
     const { run_at: at } = await until('the usual interval', async () => {
       const row = await passes(one);
       return row.run_at.getTime() - clock.now().getTime() > 60_000 && row;
@@ -222,12 +238,7 @@ describe('changes that Google and Microsoft report', () => {
 
     it.each([
       ['a message', '/messages', deliver],
-      [
-        'an event',
-        '/events',
-        (_: Company, { email }: CompanyAccount, title: string) =>
-          worldOf(company).plan(email, title),
-      ],
+      ['an event', '/events', plan],
     ] as const)(
       'are read in one pass after a notification about %s, and not after forged ones',
       async (_, path, change) => {

@@ -1,21 +1,32 @@
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import { describeCredentials } from '../support/connector-contract.ts';
+import { patient } from '../support/contract-tools.ts';
+import { describeLookUps } from '../support/look-up-contract.ts';
 import { describeMail } from '../support/mail-contract.ts';
 import { describeMailbox } from '../support/mailbox-contract.ts';
+import { EVERY_DAY, UNPLEASANT } from '../support/microsoft/settings.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
-describe('mail of an account at the stub of Microsoft', () => {
+describe.each([
+  ['every day', EVERY_DAY],
+  ['at its worst', UNPLEASANT],
+])('mail of accounts at the stub of Microsoft, %s', (_, manner) => {
   let fixture: MicrosoftFixture;
   beforeAll(async () => {
     fixture = await MicrosoftFixture.start();
+    Object.assign(fixture.stub.settings, manner);
   });
   afterAll(() => fixture.stop());
   afterEach(() => expectDocumented(fixture.stub));
 
   const parts = async () => {
     const { mail, mailbox } = fixture.connector;
-    return { mail, mailbox, account: async () => fixture.account() };
+    return {
+      mail: patient(mail),
+      mailbox: patient(mailbox),
+      account: async () => fixture.account(),
+    };
   };
   describeCredentials(async () => ({
     connector: fixture.connector,
@@ -24,4 +35,14 @@ describe('mail of an account at the stub of Microsoft', () => {
   }));
   describeMail(parts);
   describeMailbox(parts);
+});
+
+describe('mail of accounts at the stub of Microsoft', () => {
+  let fixture: MicrosoftFixture;
+  beforeAll(async () => {
+    fixture = await MicrosoftFixture.start();
+  });
+  afterAll(() => fixture.stop());
+  afterEach(() => expectDocumented(fixture.stub));
+  describeLookUps(async () => fixture.forgetful());
 });

@@ -149,6 +149,10 @@ export async function codeOf(work: Promise<unknown>): Promise<ProviderErrorCode 
   }
 }
 
+const hasContent = ({ content }: RemoteMessage): boolean =>
+  content !== null && content.kind !== 'listed';
+const UNREAD = { kind: 'listed', headers: null, snippet: null } as const;
+
 /**
  * A copy of a mailbox, built from `listChanges` alone: what a mirror does, without a database. It
  * answers `known` and continues at the cursor of the last call.
@@ -198,7 +202,10 @@ export class Replica {
     }
   }
 
-  /** Reads changes until `probe` returns a value. */
+  /**
+   * Reads changes until `probe` returns a value. Messages on which the provider failed are read
+   * again, as the mirror does.
+   */
   until<T>(
     what: string,
     probe: (replica: this) => T | undefined | null | false,
@@ -208,7 +215,9 @@ export class Replica {
       what,
       async () => {
         await this.follow();
-        return probe(this);
+        const found = probe(this);
+        if (!found) await this.#retry();
+        return found;
       },
       limitMs,
     );
@@ -232,6 +241,14 @@ export class Replica {
 
   inFolder(folderId: string): RemoteMessage[] {
     return [...this.messages.values()].filter(({ folderIds }) => folderIds.includes(folderId));
+  }
+
+  /** Requests the contents again on which the provider failed. */
+  async #retry(): Promise<void> {
+    for (const message of this.messages.values())
+      if (message.content?.kind === 'listed')
+        this.messages.set(message.providerId, { ...message, content: UNREAD });
+    await this.#complete();
   }
 
   /** Fetches the contents of listed messages, as the mirror does after each run. */
@@ -280,8 +297,7 @@ export class Replica {
       const before = this.messages.get(message.providerId);
       if (message.content?.kind === 'listed' && message.content.failed !== undefined)
         this.failures.set(message.providerId, message.content.failed);
-      if (!before?.content && message.content && message.content.kind !== 'listed')
-        this.arrivals.push(message);
+      if (hasContent(message) && !(before && hasContent(before))) this.arrivals.push(message);
       this.messages.set(message.providerId, {
         ...message,
         content: (message.mayBeEdited ? null : before?.content) ?? message.content,

@@ -39,6 +39,7 @@ export function describeLookUps(make: () => Promise<ForgetfulProvider>): void {
       const look = () => mail.findSent(sender, message.messageIdHeader, tracesOf(message, subject));
       return { sender, subject, message, look };
     }
+    const proves = ({ mail }: ForgetfulProvider) => mail.provesAbsence ?? true;
     const tracesOf = ({ envelope }: OutgoingMessage, subject: string) => ({
       recipients: envelope.recipients,
       subject,
@@ -57,14 +58,14 @@ export function describeLookUps(make: () => Promise<ForgetfulProvider>): void {
     );
 
     it.each(['everything', 'own headers'] as const)(
-      'proves that a message was not sent by a provider that keeps %s, although a message like it was',
+      'proves that a message was not sent by a provider that keeps %s, although a message like it was, if absence can be proven',
       async (kept) => {
         const provider = await make();
         provider.keeps(kept);
         const { look, sender, subject } = await lost(provider, 'before sending');
         const twin = outgoing(sender, ['bo@elsewhere.test'], { subject });
         await provider.mail.send(sender, twin, sendControl());
-        expect(await look()).toEqual({ found: false, conclusive: true });
+        expect(await look()).toEqual({ found: false, conclusive: proves(provider) });
       },
     );
 
@@ -75,12 +76,12 @@ export function describeLookUps(make: () => Promise<ForgetfulProvider>): void {
       expect(await look()).toEqual({ found: false, conclusive: false, similar: true });
     });
 
-    it('proves that a message was not sent by a provider that keeps nothing if no message has its recipients and subject', async () => {
+    it('proves that a message was not sent by a provider that keeps nothing if no message has its recipients and subject, and absence can be proven', async () => {
       const provider = await make();
       provider.keeps('nothing');
       const { look, sender } = await lost(provider, 'before sending');
       await provider.mail.send(sender, outgoing(sender, ['bo@elsewhere.test']), sendControl());
-      expect(await look()).toEqual({ found: false, conclusive: true });
+      expect(await look()).toEqual({ found: false, conclusive: proves(provider) });
     });
 
     it('files one copy of a relayed message, although the provider replaces Message-IDs', async () => {

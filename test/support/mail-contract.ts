@@ -9,6 +9,7 @@ import type {
   RemoteFolder,
 } from '../../src/providers/port/connector.ts';
 import { codeOf, mimeOf, outgoing, Replica, sendControl } from './contract-tools.ts';
+import { until } from './until.ts';
 
 const BYTES = Buffer.from(Array.from({ length: 5_000 }, (_, index) => (index * 7) % 256));
 
@@ -111,7 +112,7 @@ export function describeMail(
       const { messageIdHeader, mime } = outgoing(one, ['bo@elsewhere.test']);
       for (let times = 0; times < 3; times++) await mail.fileRelayed(one, messageIdHeader, mime);
       const sent = replica.standard('sent').providerId;
-      const [copy] = await replica.until('the copy', () => replica.inFolder(sent));
+      const copy = await replica.until('the copy', () => replica.inFolder(sent)[0]);
       expect(copy).toMatchObject({ unread: false });
       expect(replica.inFolder(sent)).toHaveLength(1);
     });
@@ -121,7 +122,7 @@ export function describeMail(
       const looked = await mail.findSent(await account(), `<${randomUUID()}@contract.test>`);
       expect(looked.found).toBe(false);
       // If the copy is filed after sending, a missing copy proves nothing.
-      if (mail.fileSent) expect(looked.conclusive).toBe(false);
+      if (mail.fileSent || mail.provesAbsence === false) expect(looked.conclusive).toBe(false);
     });
 
     it('sends nothing after the caller has aborted', async () => {
@@ -144,11 +145,16 @@ export function describeMail(
         'all messages to be delivered',
         ({ messages }) => messages.size === 7,
       );
-      expect(await replica.follow(3)).toBeGreaterThanOrEqual(3);
-      const arrived = replica.arrivals.map(
-        (one) => /^Good day, (<.*>)\.\r$/m.exec(String(mimeOf(one)))?.[1],
-      );
-      expect(new Set(arrived)).toEqual(new Set(sent.map(({ messageIdHeader }) => messageIdHeader)));
+      await until('all messages to be listed', async () => {
+        const before = replica.messages.size;
+        const calls = await replica.follow(3);
+        expect(replica.messages.size - before).toBeLessThanOrEqual(3 * calls);
+        return replica.messages.size >= 7;
+      });
+      await replica.until('their contents', ({ arrivals }) => arrivals.length >= 7);
+      const texts = replica.arrivals.map((one) => String(mimeOf(one)));
+      for (const { messageIdHeader } of sent)
+        expect(texts.filter((text) => text.includes(messageIdHeader))).toHaveLength(1);
       await replica.follow();
       expect(replica.arrivals).toHaveLength(7);
     });
@@ -170,7 +176,7 @@ export function describeMail(
       );
       sending.going = false;
       await looking;
-      await replica.until('all deliveries', ({ messages }) => messages.size >= 40);
+      await replica.until('all deliveries', ({ arrivals }) => arrivals.length >= 40);
       expect(replica.arrivals).toHaveLength(40);
       expect(replica.messages.size).toBe(40);
     });

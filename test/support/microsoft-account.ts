@@ -2,8 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { BudgetConfig } from '../../src/platform/config/budget-config.ts';
 import { MicrosoftConnector } from '../../src/providers/microsoft/microsoft.connector.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
+import type { ForgetfulProvider } from './look-up-contract.ts';
 import { MicrosoftStub } from './microsoft/microsoft-stub.ts';
-import { UNPLEASANT } from './microsoft/settings.ts';
+import { EVERY_DAY } from './microsoft/settings.ts';
+import type { StubRequest } from './remote-stub/messages.ts';
 import { accountWithToken, type ProviderParts, startProviderParts } from './provider-parts.ts';
 
 const LIMIT = { units: 100_000_000, seconds: 1 };
@@ -37,7 +39,7 @@ export class MicrosoftFixture {
   /** @param limits replaces single quotas of the connector */
   static async start(limits: Partial<BudgetConfig['graph']> = {}): Promise<MicrosoftFixture> {
     const settings = {
-      ...UNPLEASANT,
+      ...EVERY_DAY,
       requestsPerWindow: 1e9,
       sendsPerMinute: 1e9,
       requiresImmutableIds: true,
@@ -55,6 +57,27 @@ export class MicrosoftFixture {
     const email = `user-${randomUUID()}@contoso.test`;
     this.stub.addUser(email).sendAs.add('somebody@elsewhere.test');
     return accountWithToken(email, this.stub.tokensFor(email, permissions).accessToken, 'folder');
+  }
+
+  /** Exchange as the contract of look-ups needs it. */
+  forgetful(): ForgetfulProvider {
+    const { settings, faults, world } = this.stub;
+    const match = ({ path }: StubRequest) => path.endsWith('/sendMail');
+    return {
+      mail: this.connector.mail,
+      account: async () => this.account(),
+      keeps(what) {
+        settings.replacesMessageIds = what !== 'everything';
+        settings.dropsHeaders = what === 'nothing';
+      },
+      loseResponse: (when) =>
+        faults.add({ match, answer: when === 'after sending' ? 'drop-after-done' : 'drop' }),
+      sent: ({ email }, subject) => {
+        const { mailbox } = world.directory.user(email)!;
+        const copies = mailbox.messagesIn(mailbox.folderId('sentitems'));
+        return [...copies.values()].filter((copy) => copy.subject === subject).length;
+      },
+    };
   }
 
   /** An account whose token Microsoft does not know. */

@@ -1,7 +1,7 @@
 import type { StubUser } from './microsoft/directory/directory.ts';
 import type { StoredMessage } from './microsoft/mail/message.ts';
 import { MicrosoftStub } from './microsoft/microsoft-stub.ts';
-import { UNPLEASANT } from './microsoft/settings.ts';
+import { EVERY_DAY, type StubSettings } from './microsoft/settings.ts';
 import { type RemoteSide, type SeenMailbox, sorted } from './remote-side.ts';
 import type { StubAnswer, StubRequest } from './remote-stub/messages.ts';
 import type { AcceptedMessage } from './smtp-sink-protocol.ts';
@@ -28,9 +28,10 @@ export class MicrosoftSide implements RemoteSide {
 
   private constructor(readonly stub: MicrosoftStub) {}
 
-  static async start(): Promise<MicrosoftSide> {
+  /** @param manner how unpleasant the stub is */
+  static async start(manner: Partial<StubSettings> = EVERY_DAY): Promise<MicrosoftSide> {
     const settings = {
-      ...UNPLEASANT,
+      ...manner,
       // Each process limits itself to four; two processes are not coordinated.
       concurrentRequests: 100,
       requiresImmutableIds: true,

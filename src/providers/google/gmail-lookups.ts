@@ -1,6 +1,7 @@
 import { fieldsOfMessage, recipientsOf, subjectOf } from '../../formats/mime/message-header.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { ProviderAccount, SentLookup, SentTraces } from '../port/connector.ts';
+import { isLike } from '../port/sent-lookup.ts';
 import { nullIfGone } from '../rest/gone.ts';
 import { type GmailDraft, type GmailMetadata, type GmailReader } from './gmail-api.ts';
 import { dateOf } from './gmail-content.ts';
@@ -190,12 +191,8 @@ class Wanted {
   isLike(message: GmailMetadata): boolean {
     if (dateOf(message) < this.since || valuesOf(message, MARK_HEADER).length > 0) return false;
     if (this.traces === null) return true;
-    const { recipients, subject } = this.traces;
     const fields = message.payload.headers;
-    return (
-      (subject === null || sameText(subject, subjectOf(fields))) &&
-      sameSet(recipientsOf(fields), recipients.map(lower))
-    );
+    return isLike(this.traces, { recipients: recipientsOf(fields), subject: subjectOf(fields) });
   }
 
   /** Search words for messages to its first recipient since then. */
@@ -206,15 +203,7 @@ class Wanted {
   }
 }
 
-function sameSet(some: readonly string[], others: readonly string[]): boolean {
-  const [a, b] = [new Set(some), new Set(others)];
-  return a.size === b.size && [...a].every((one) => b.has(one));
-}
-
-const lower = (email: string): string => email.toLowerCase();
 const before = (time: Date): Date => new Date(time.getTime() - SKEW_MS);
-const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();
-const sameText = (a: string, b: string): boolean => plain(a) === plain(b);
 
 const valuesOf = ({ payload }: GmailMetadata, name: string): string[] =>
   payload.headers.flatMap((one) =>

@@ -9,6 +9,7 @@ import type {
   SendControl,
   SendReceipt,
   SentLookup,
+  SentTraces,
   StoredCopy,
   SyncPassRequest,
 } from '../port/connector.ts';
@@ -20,6 +21,7 @@ import type { GraphContents } from './graph-content.ts';
 import { GraphError, ifAllowed } from './graph-error.ts';
 import { withMark } from './graph-marks.ts';
 import type { GraphSenders } from './graph-senders.ts';
+import { hasSimilar } from './graph-similar.ts';
 import { microsoftSettings } from './microsoft.settings.ts';
 import { type GraphOutgoing, MOST_MIME_BYTES } from './graph-outgoing.ts';
 
@@ -36,6 +38,7 @@ export interface GraphMailParts {
 /** Mail of Microsoft accounts, by Microsoft Graph. */
 export class GraphMail implements MailPort {
   readonly recipientsFrom = 'headers';
+  readonly provesAbsence = false;
 
   constructor(private readonly parts: GraphMailParts) {}
 
@@ -83,10 +86,16 @@ export class GraphMail implements MailPort {
    * Searches Sent Items. Not finding the message proves nothing: Exchange files it when it has left
    * the Outbox, which may take minutes, and is not known to keep Message-IDs or other headers.
    */
-  async findSent(account: ProviderAccount, messageIdHeader: string): Promise<SentLookup> {
-    const { outgoing } = this.parts;
+  async findSent(
+    account: ProviderAccount,
+    messageIdHeader: string,
+    traces?: SentTraces,
+  ): Promise<SentLookup> {
+    const { outgoing, graph } = this.parts;
     const copies = await outgoing.findSent(account, messageIdHeader);
-    return { found: copies.length > 0, conclusive: copies.length > 0 };
+    if (copies.length > 0) return { found: true, conclusive: true };
+    const similar = traces !== undefined && (await hasSimilar(graph, account, traces));
+    return { found: false, conclusive: false, ...(similar ? { similar } : {}) };
   }
 
   async fileRelayed(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {

@@ -318,6 +318,11 @@ export interface MailPort {
     message: OutgoingMessage,
     control: SendControl,
   ): Promise<SendReceipt>;
+  /**
+   * Whether `findSent` can prove that a message was not sent. If `false`, a look-up that finds
+   * nothing is never `conclusive`. Default: `true`.
+   */
+  readonly provesAbsence?: boolean;
   /** Looks a message up among the sent ones. `traces` make more look-ups conclusive. */
   findSent(
     account: ProviderAccount,

@@ -26,3 +26,26 @@ export interface SentLookup {
    */
   similar?: boolean;
 }
+
+/**
+ * Whether a sent message may be the one that is looked up, as far as its recipients and its subject
+ * show. Capitals of addresses and the length of blanks do not matter.
+ * @param subject `null` for none
+ */
+export function isLike(
+  { recipients, subject: wanted }: SentTraces,
+  sent: { recipients: readonly string[]; subject: string | null },
+): boolean {
+  return (
+    (wanted === null || plain(wanted) === plain(sent.subject ?? '')) &&
+    sameSet(recipients.map(lower), sent.recipients.map(lower))
+  );
+}
+
+function sameSet(some: readonly string[], others: readonly string[]): boolean {
+  const [a, b] = [new Set(some), new Set(others)];
+  return a.size === b.size && [...a].every((one) => b.has(one));
+}
+
+const lower = (email: string): string => email.toLowerCase();
+const plain = (text: string): string => text.replaceAll(/\s+/g, ' ').trim();

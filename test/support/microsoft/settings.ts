@@ -33,6 +33,11 @@ export interface StubSettings {
    * - `empty`: every list is empty, and no object is found
    */
   outage: 'not-enabled' | 'not-found' | 'unknown' | 'bad-request' | 'empty-lists' | 'empty' | null;
+  /**
+   * Every so many reading requests of a mailbox, one is answered by 404
+   * `MailboxNotEnabledForRESTAPI`. Default `null`: none is.
+   */
+  outageEvery: number | null;
   /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
   brokenMessages: Set<string>;
   /**
@@ -40,6 +45,11 @@ export interface StubSettings {
    * Default `found`.
    */
   repeatedCreation: 'conflict' | 'found';
+  /**
+   * Milliseconds for which delta queries do not show a change that they have found. Notifications
+   * report it at once. Default 0.
+   */
+  deltaLagMs: number;
   /** Whether pages of delta queries repeat an entry (graph-docs#6785). Default `false`. */
   repeatsEntries: boolean;
   /** Whether `Mail.Send` is enough to send as others. Default `true`. */
@@ -77,12 +87,24 @@ export interface StubSettings {
   validationTimeoutMs: number;
 }
 
-/** The one switch: everything unpleasant that a connector has to live with every day. */
-export const UNPLEASANT: Partial<StubSettings> = {
+/** What a connector has to live with every day. */
+export const EVERY_DAY: Partial<StubSettings> = {
   repeatsEntries: true,
   repeatedCreation: 'conflict',
   sendsFromAliases: false,
   sendsAsOthersWithMailSend: false,
+};
+
+/**
+ * The one switch: everything unpleasant at once, except `dropsHeaders`. Without its Message-ID and
+ * its mark no sent message can be recognised, so nothing could be found that the contract asks for;
+ * the contract of look-ups switches it on.
+ */
+export const UNPLEASANT: Partial<StubSettings> = {
+  ...EVERY_DAY,
+  replacesMessageIds: true,
+  deltaLagMs: 1_000,
+  outageEvery: 25,
 };
 
 export const defaultSettings = (): StubSettings => ({
@@ -98,8 +120,10 @@ export const defaultSettings = (): StubSettings => ({
   concurrentRequests: 4,
   sendsPerMinute: 30,
   outage: null,
+  outageEvery: null,
   repeatedCreation: 'found',
   repeatsEntries: false,
+  deltaLagMs: 0,
   sendsAsOthersWithMailSend: true,
   meetingProviders: ['teamsForBusiness'],
   sendsFromAliases: true,

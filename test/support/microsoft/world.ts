@@ -35,7 +35,7 @@ export class World {
   readonly subscriptions: Subscriptions;
   /** Unfinished uploads of attachments, by the token of their address. */
   readonly uploads = new Map<string, UploadSession>();
-  readonly deltas = new DeltaTokens();
+  readonly deltas: DeltaTokens;
   /** All messages accepted for sending, in order. */
   readonly sent: SentMessage[] = [];
   /** Invitations, cancellations and answers that Exchange sent by itself. */
@@ -50,7 +50,7 @@ export class World {
     this.violations = violations;
     this.now = now;
     this.settings = { ...defaultSettings(), ...settings };
-    this.deltas.repeats = () => this.settings.repeatsEntries;
+    this.deltas = new DeltaTokens(this.settings, now);
     this.directory = new Directory(now);
     this.tokens = new TokenStore(this.settings, now);
     this.quotas = new MailboxQuotas(this.settings, now);

@@ -1,5 +1,5 @@
 import { MicrosoftStub } from '../microsoft/microsoft-stub.ts';
-import { UNPLEASANT } from '../microsoft/settings.ts';
+import { EVERY_DAY, type StubSettings } from '../microsoft/settings.ts';
 import type { MailFolder } from '../microsoft/mail/folders.ts';
 import { readMime, writeMime } from '../microsoft/mail/mime.ts';
 import type { StoredMessage } from '../microsoft/mail/message.ts';
@@ -38,10 +38,16 @@ export class MicrosoftDriver implements MailboxDriver {
     private readonly more: readonly string[],
   ) {}
 
-  /** @param more permissions besides those for mail */
-  static async start(more: readonly string[] = []): Promise<MicrosoftDriver> {
+  /**
+   * @param more permissions besides those for mail
+   * @param manner how unpleasant the stub is
+   */
+  static async start(
+    more: readonly string[] = [],
+    manner: Partial<StubSettings> = EVERY_DAY,
+  ): Promise<MicrosoftDriver> {
     const stub = await MicrosoftStub.start({
-      settings: { ...UNPLEASANT, requiresImmutableIds: true },
+      settings: { ...manner, requiresImmutableIds: true },
     });
     stub.addUser(EMAIL, { displayName: 'Ann' });
     return new MicrosoftDriver(stub, more);

@@ -22,6 +22,8 @@ export interface StubUser {
   members: Set<string>;
   /** Addresses that this user may send as, besides its own, lower case. */
   sendAs: Set<string>;
+  /** How many requests have read the mailbox. */
+  reads: number;
   mailbox: Mailbox;
   calendars: CalendarStore;
   contacts: ContactStore;
@@ -78,6 +80,7 @@ export class Directory {
       aliases: new Set(),
       members: new Set(),
       sendAs: new Set(),
+      reads: 0,
       mailbox: new Mailbox(email, this.#now),
       calendars: new CalendarStore(this.#now),
       contacts: new ContactStore(this.#now),

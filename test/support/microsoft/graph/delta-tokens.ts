@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { StubSettings } from '../settings.ts';
 import { GraphError, graphErrors, type Json } from '../http/types.ts';
 import { withQuery } from './odata.ts';
 
@@ -41,10 +42,15 @@ interface Round<Entry, Mark> {
 
 /** Tokens of delta queries: what they stand for, and whether they have expired. */
 export class DeltaTokens {
-  /** Whether pages have their first entry twice. */
-  repeats = (): boolean => false;
+  /** Lists of which a change is not shown yet, and when a query first found it. */
+  readonly #lagging = new Map<string, number>();
   readonly #states = new Map<string, DeltaState<unknown, unknown>>();
   readonly #expiredTokens = new Map<string, 'syncStateNotFound' | 'resyncRequired'>();
+
+  constructor(
+    private readonly settings: Pick<StubSettings, 'repeatsEntries' | 'deltaLagMs'>,
+    private readonly now: () => number,
+  ) {}
 
   /** Makes all tokens given out so far expire. Queries with them get 410 and this code. */
   expire(code: 'syncStateNotFound' | 'resyncRequired'): void {
@@ -63,7 +69,7 @@ export class DeltaTokens {
       const shown = request.show(entries[at] as Entry, state.query);
       if (shown !== null) value.push(...[shown].flat());
     }
-    if (this.repeats() && value[0] !== undefined) value.push(value[0]);
+    if (this.settings.repeatsEntries && value[0] !== undefined) value.push(value[0]);
     const more = at < entries.length;
     const { list, query, mark } = state;
     const following: DeltaState<Entry, Mark> = more
@@ -88,7 +94,18 @@ export class DeltaTokens {
     }
     if (state.open) return state;
     const { entries, mark } = request.since(state.mark, state.query);
+    if (entries.length > 0 && this.#lags(state.list)) return state;
     return { ...state, mark, open: { entries, next: 0 } };
+  }
+
+  /** Whether the changes of a list are not shown yet, although a query has found them. */
+  #lags(list: string): boolean {
+    const { deltaLagMs } = this.settings;
+    const foundAt = this.#lagging.get(list) ?? this.now();
+    const lags = this.now() - foundAt < deltaLagMs;
+    if (lags) this.#lagging.set(list, foundAt);
+    else this.#lagging.delete(list);
+    return lags;
   }
 
   #link(url: string, name: string, state: DeltaState<unknown, unknown>): string {

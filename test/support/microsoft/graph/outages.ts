@@ -5,16 +5,22 @@ import type { GraphContext } from './context.ts';
 
 const isRead = ({ request }: GraphContext) => request.method === 'GET';
 
+const notEnabled = () =>
+  new GraphError(
+    404,
+    'MailboxNotEnabledForRESTAPI',
+    'REST API is not yet supported for this mailbox.',
+  );
+
 /** @throws {GraphError} if the mailbox does not work at the moment */
 export function assertWorks(context: GraphContext): void {
   if (!isRead(context)) return;
-  switch (context.world.settings.outage) {
+  const { outage, outageEvery } = context.world.settings;
+  context.user.reads += 1;
+  if (outageEvery !== null && context.user.reads % outageEvery === 0) throw notEnabled();
+  switch (outage) {
     case 'not-enabled':
-      throw new GraphError(
-        404,
-        'MailboxNotEnabledForRESTAPI',
-        'REST API is not yet supported for this mailbox.',
-      );
+      throw notEnabled();
     case 'not-found':
       throw graphErrors.itemNotFound();
     case 'unknown':

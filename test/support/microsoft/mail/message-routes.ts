@@ -7,7 +7,7 @@ import {
   reading,
   writing,
 } from '../graph/context.ts';
-import { extendedFilter } from '../graph/extended-properties.ts';
+import { extendedFilter, withExtended } from '../graph/extended-properties.ts';
 import { filtered, page, selected, withQuery } from '../graph/odata.ts';
 import type { PathValues } from '../http/routes.ts';
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
@@ -94,6 +94,8 @@ function messagesIn(context: GraphContext, folder: string | undefined): StoredMe
 
 /** Header fields are properties, too (MS-OXPROPS, PS_INTERNET_HEADERS). */
 const INTERNET_HEADER = 'String {00020386-0000-0000-C000-000000000046} Name ';
+const headerProperties = ({ headers }: StoredMessage) =>
+  headers.map(({ name, value }) => ({ id: INTERNET_HEADER + name, value }));
 
 function list(context: GraphContext, { folder }: PathValues): StubAnswer {
   const { query } = context.request;
@@ -105,8 +107,8 @@ function list(context: GraphContext, { folder }: PathValues): StubAnswer {
   }
   const isWanted = extendedFilter(query);
   if (isWanted) {
-    const named = messagesIn(context, folder).filter(({ headers }) =>
-      isWanted(headers.map(({ name, value }) => ({ id: INTERNET_HEADER + name, value }))),
+    const named = messagesIn(context, folder).filter((message) =>
+      isWanted(headerProperties(message)),
     );
     query.delete('$filter');
     return { status: 200, body: pageOf(context, named) };
@@ -230,7 +232,8 @@ const destination = (context: GraphContext): string => {
 function expanded({ form, request }: GraphContext, message: StoredMessage): Json {
   const json = messageJson(message, form);
   const expand = request.query.get('$expand');
-  if (expand === null || !/^attachments\b/.test(expand)) return json;
+  if (expand === null || !/^attachments\b/.test(expand))
+    return withExtended(json, headerProperties(message), request.query);
   const names = /\$select=([^;)]*)/.exec(expand)?.[1];
   const query = new URLSearchParams(names === undefined ? [] : [['$select', names]]);
   return {
