@@ -215,7 +215,8 @@ describe('/contacts', () => {
     await ok('put', `/contacts/${one.id}`, by, { emails: [] });
     expect(await found('email=x@example.test')).toEqual(['Two']);
     expect(await ok('get', '/contacts?email=x@example.test', sampled)).toEqual([]);
-    expect(await ok('get', '/contacts?view=expanded', by)).toEqual(await ok('get', '/contacts', by));
+    const expanded = (await ok('get', '/contacts', by)).map((one: object) => ({ ...one, warnings: [] }));
+    expect(await ok('get', '/contacts?view=expanded', by)).toEqual(expanded);
     for (const wrong of ['view=other', 'source=mail', 'recurse=maybe', 'limit=-1', `email=${'x'.repeat(256)}`])
       expect((await call('get', `/contacts?${wrong}`, by)).status).toBe(400);
   }); // prettier-ignore
