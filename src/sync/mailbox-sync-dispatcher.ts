@@ -16,7 +16,6 @@ import { reportIncident } from '../platform/logs/incidents.ts';
 import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
-import { removeUncopied } from '../mail/messages/unreported-messages.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
 import type { MailPort } from '../providers/port/connector.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
@@ -48,6 +47,7 @@ import {
   secondsToLookAgain,
   suspendedWait,
 } from './sync-policy.ts';
+import { removeUncopiedAfterPass } from './uncopied-messages.ts';
 import { recordResults, type SyncResult } from './sync-results.ts';
 
 /**
@@ -211,7 +211,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
   /** Removes sent messages without a copy. This pass has read the whole mailbox (ADR 0119). */
   async #removeUncopied(claim: MirrorClaim, notes: PassNotes): Promise<void> {
     const removed = await this.repository.withClaim(claim, null, (sql) =>
-      removeUncopied(sql, claim.accountId, this.clock.now()),
+      removeUncopiedAfterPass(sql, claim.accountId, this.clock.now()),
     );
     notes.changed ||= removed > 0;
   }

@@ -4,14 +4,14 @@ import { insertAttachments } from '../mail/files/store-attachments.ts';
 import { folderIds } from '../mail/folders/mirror-folders.ts';
 import { enterFolders, leaveFolders } from '../mail/messages/folder-contents.ts';
 import {
-  lockMessagesOfThreads,
   dateMessages,
+  lockMessagesOfThreads,
   insertMessages,
   type RethreadedMessage,
   rethreadMessages,
   updateMessages,
 } from '../mail/messages/store-messages.ts';
-import { insertDocuments } from '../mail/search/store-document.ts';
+import { dateDocuments, insertDocuments } from '../mail/search/store-document.ts';
 import { type RefreshedThread, refreshThreads } from '../mail/threading/refresh-threads.ts';
 import {
   lockThreads,
@@ -63,12 +63,11 @@ export async function writePlan(
     return { id: known.id, providerId: remote.providerId, unread: remote.unread, starred: remote.starred, draft };
   }), at); // prettier-ignore
   await writeMemberships(sql, accountId, plan);
-  const redated = changed.filter((change) => change.redated);
-  await dateMessages(
-    sql,
-    accountId,
-    redated.map(({ known: { id }, remote: { receivedAt: date } }) => ({ id, date })),
+  const redated = changed.flatMap((change) =>
+    change.redated ? [{ id: change.known.id, date: change.remote.receivedAt }] : [],
   );
+  await dateMessages(sql, accountId, redated);
+  await dateDocuments(sql, accountId, redated);
   const threads = await refreshThreads(sql, accountId, threadsOf(plan, merged.rethreaded), at);
   await rememberReported(sql, accountId, plan.reported);
   return { threads, fileIds, ...merged };

@@ -50,6 +50,18 @@ const LIST = `
   where $2::uuid is null or f.account_id = $2
   order by f.last_at desc, f.account_id, f.provider_id limit $1`;
 
+const FAILED = `
+  select 1 from sync_failure where account_id = $1 and provider_id = any($2::text[]) limit 1`;
+
+/** True if one of these messages or folders of the account could not be read. */
+export async function hasFailures(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+): Promise<boolean> {
+  return (await sql.query(FAILED, [accountId, providerIds])).length > 0;
+}
+
 /** Records messages that could not be read, in the caller's transaction. */
 export async function recordFailures(
   sql: Sql,

@@ -122,13 +122,12 @@ export async function updateMessages(
 const DATE = `
   with given as (select * from unnest($2::uuid[], $3::timestamptz[]) x(id, date)),
   dated as (
-    update message m set date = x.date from given x where m.id = x.id and m.account_id = $1 returning m.id, m.date),
-  placed as (update message_folder mf set date = x.date from dated x where mf.message_id = x.id)
-  update message_search s set date = x.date from dated x where s.message_id = x.id`;
+    update message m set date = x.date from given x where m.id = x.id and m.account_id = $1 returning m.id, m.date)
+  update message_folder mf set date = x.date from dated x where mf.message_id = x.id`;
 
 /**
- * Changes the dates of messages, also in their folders and in the search. Refresh their threads
- * afterwards.
+ * Changes the dates of messages, also in their folders. Call `dateDocuments` and refresh their
+ * threads afterwards.
  */
 export async function dateMessages(
   sql: Sql,

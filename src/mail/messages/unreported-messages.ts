@@ -19,15 +19,11 @@ const UNREPORTED = `
 
 const expired = (accountId: string): string => `
   m.account_id = ${accountId} and m.created_at < now() - ${LONGEST_WAIT}
-    and not ${hasOpenWriteOf('save_sent_email', 'm.id')}
-    and not exists (
-      select 1 from sync_failure x join folder d on d.account_id = x.account_id and d.provider_id = x.provider_id
-      where x.account_id = m.account_id)`;
+    and not ${hasOpenWriteOf('save_sent_email', 'm.id')}`;
 
 /**
  * SQL condition: the account has sent messages that the provider has not reported within a day.
- * Messages whose copy Carillon is still filing do not count, nor any message while a folder
- * of the mailbox cannot be read.
+ * Messages whose copy Carillon is still filing do not count.
  * @param accountId an SQL expression
  */
 export const hasUncopied = (accountId: string): string =>

@@ -50,6 +50,19 @@ export async function insertDocuments(
   ]);
 }
 
+const DATE = `
+  update message_search s set date = x.date from unnest($2::uuid[], $3::timestamptz[]) x(id, date)
+  where s.message_id = x.id and s.account_id = $1`;
+
+/** Changes the dates of search documents with those of their messages. */
+export async function dateDocuments(
+  sql: Sql,
+  accountId: string,
+  messages: readonly { id: string; date: Date }[],
+): Promise<void> {
+  if (messages.length > 0) await sql.query(DATE, [accountId, ...columnsOf(messages, 'id', 'date')]);
+}
+
 // Most documents stay the same. Their rows are not written.
 const REPLACE = `
   with given as materialized (
