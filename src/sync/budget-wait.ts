@@ -1,4 +1,5 @@
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
+import { CeilingReachedError } from '../platform/budgets/ceiling-reached-error.ts';
 
 /**
  * Pause in seconds before a batch is read again that may be older than one of our own writes. It
@@ -11,8 +12,13 @@ const OUTDATED_SECONDS = 0.5;
  * Waiting is no failure.
  */
 export class BudgetWait {
-  /** Shortest wait in seconds; `null` if no part has to wait. */
+  /** Shortest wait in seconds, except for ceilings; `null` if no part has to wait. */
   seconds: number | null = null;
+  /**
+   * Shortest wait in seconds for a ceiling of the application; `null` if no part waits for one. A
+   * ceiling stops some requests only, so the account is still polled meanwhile (ADR 0125).
+   */
+  ceilingSeconds: number | null = null;
   #hasProgressed = false;
 
   /** A part has stored something and will go on there. */
@@ -35,6 +41,10 @@ export class BudgetWait {
       return await part;
     } catch (error) {
       if (!(error instanceof BudgetExhaustedError)) throw error;
+      if (error instanceof CeilingReachedError) {
+        this.ceilingSeconds = Math.min(this.ceilingSeconds ?? Infinity, error.retryAfterSeconds);
+        return undefined;
+      }
       const wait = this.#hasProgressed ? error.retryAfterSeconds : error.fullAfterSeconds;
       this.seconds = Math.min(this.seconds ?? Infinity, wait);
       return undefined;

@@ -63,6 +63,7 @@ const CLAIM_EVERY_MS = 100;
 /** Longest time slice of one account in milliseconds; then other waiting accounts run. */
 const TIME_SLICE_MS = 20_000;
 const DAY_MS = 86_400_000;
+const IDLE = { kind: 'idle' } as const;
 
 const noted = ({ changed, times }: PassNotes): Pick<SyncResult, 'changed' | 'times'> => ({
   ...(changed ? { changed } : {}),
@@ -188,9 +189,12 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     const reports = this.connectors.require(account.provider).push !== undefined;
     const watched = await this.collections.run(account, ports, claim, state, [goOn, budget, notes]);
     const stalled = stalls.problem(this.clock.now());
+    const quietMs = () =>
+      notes.changed ? 0 : this.clock.now().getTime() - state.activeAt.getTime();
     if (!current) {
-      const wait = stalls.any ? this.config.sync.pollSeconds : (budget.seconds ?? 0);
-      return this.#wait(wait, stalled ? { kind: 'stalled', problem: stalled } : { kind: 'idle' });
+      if (!stalls.any) return this.#unfinished(budget, watched.watched, quietMs());
+      const result = stalled ? { kind: 'stalled' as const, problem: stalled } : IDLE;
+      return this.#wait(this.config.sync.pollSeconds, result);
     }
     const audit = await this.audits.run(account, ports, claim, state, goOn);
     // An account whose mail was never read is healthy without it.
@@ -203,9 +207,19 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     const mayMiss = notes.changed || audit.ran || this.#waitsForContents(state);
     const pause = mail && mayMiss ? await this.#contents(account, mail, claim, state, goOn) : null;
     if (watched.more || audit.more) return this.#wait(0, result);
-    const quietMs = notes.changed ? 0 : this.clock.now().getTime() - state.activeAt.getTime();
-    const again = reports && !notes.changed ? secondsToLookAgain(quietMs) : null;
-    return this.#poll(watched.watched, quietMs, soonest(pause, again), result);
+    const again = reports && !notes.changed ? secondsToLookAgain(quietMs()) : null;
+    const sooner = soonest(soonest(pause, again), budget.ceilingSeconds);
+    return this.#poll(watched.watched, quietMs(), sooner, result);
+  }
+
+  /** Goes on with the mailbox when the budget allows it, or polls it below a ceiling. */
+  #unfinished(
+    { seconds, ceilingSeconds }: BudgetWait,
+    watched: boolean,
+    quietMs: number,
+  ): Outcome<SyncResult> {
+    if (seconds !== null || ceilingSeconds === null) return this.#wait(seconds ?? 0, IDLE);
+    return this.#poll(watched, quietMs, ceilingSeconds, IDLE);
   }
 
   /** Removes sent messages without a copy. This pass has read the whole mailbox (ADR 0119). */

@@ -1,6 +1,6 @@
 import { parseParts } from '../../src/mail/parsing/mime-parser.ts';
 import { buffer } from 'node:stream/consumers';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { OutgoingMessage, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { codeOf, mimeOf, outgoing, Replica, sendControl } from '../support/contract-tools.ts';
 import { GoogleFixture } from '../support/google-account.ts';
@@ -464,6 +464,41 @@ describe('mail of Google accounts', () => {
       const answer = { status: 200, body: { resultSizeEstimate: 0 } };
       fixture.stub.faults.add({ match, answer });
       expect(await mail.findSent(account, message.messageIdHeader)).toMatchObject({ found: true });
+    });
+
+    describe.each(['short', 'empty first'] as const)('when pages of Sent are %s', (pages) => {
+      beforeEach(() => {
+        fixture.stub.habits.mailPages = pages;
+        fixture.stub.habits.messageIds = 'replaced';
+      });
+      afterEach(() => {
+        fixture.stub.habits.mailPages = 'full';
+        fixture.stub.habits.messageIds = 'kept';
+      });
+
+      /** What a look-up says of the first of `count` messages that were sent. */
+      async function lookedUp(count: number, isSent: boolean) {
+        const account = fixture.account();
+        const { mail } = fixture.connector;
+        const next = () => outgoing(account, ['bo@elsewhere.test']);
+        const [first, ...others] = Array.from({ length: count }, next);
+        if (!first) throw new Error('there is no first message');
+        for (const message of isSent ? [first, ...others] : others)
+          await mail.send(account, message, sendControl());
+        return mail.findSent(account, first.messageIdHeader);
+      }
+
+      it('finds a message behind the first page', async () => {
+        expect(await lookedUp(6, true)).toEqual({ found: true, conclusive: true });
+      });
+
+      it('knows that a message was not sent after the last page', async () => {
+        expect(await lookedUp(6, false)).toEqual({ found: false, conclusive: true });
+      });
+
+      it('does not claim that a message was not sent if too many were sent since', async () => {
+        expect(await lookedUp(24, false)).toMatchObject({ found: false, conclusive: false });
+      });
     });
 
     it('answers in the thread, and sends and saves drafts without it if it was deleted', async () => {

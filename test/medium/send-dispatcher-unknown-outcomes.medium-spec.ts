@@ -1,5 +1,8 @@
 import request from 'supertest';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { releaseSends } from '../../src/mail/outbox/steered-sends.ts';
+import { outgoing, sendControl } from '../support/contract-tools.ts';
+import { GoogleFixture } from '../support/google-account.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
 
@@ -237,6 +240,55 @@ describe('SendDispatcher: unknown outcomes', () => {
     ]);
     await send.steps.attempt(id);
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'relay' });
+  });
+
+  describe('when a message is released from quarantine an hour after its attempts', () => {
+    const HOUR_MS = 3_600_000;
+    let gmail: GoogleFixture;
+    beforeAll(async () => {
+      gmail = await GoogleFixture.start();
+    });
+    afterAll(() => gmail.stop());
+
+    /** A message that was due an hour ago, and was quarantined then. */
+    async function released(): Promise<string> {
+      const id = await send.accept({ subject: 'Released' });
+      const times = { job_status: 'send_at', send_job: 'due_at' };
+      for (const [table, column] of Object.entries(times))
+        await send.database.query(
+          `update ${table} set ${column} = ${column} - interval '1 hour' where id = $1`,
+          [id],
+        );
+      const job = await send.steps.claim(id);
+      await send.steps.settle(job, send.dispatcher().onPoison(job));
+      const release = { at: send.clock.now(), dryRun: false };
+      const steered = await send.database.transaction((sql) => releaseSends(sql, [id], release));
+      expect(steered).toEqual({ changed: [id], skipped: [] });
+      return id;
+    }
+
+    it('looks for copies of all attempts, beginning at the send time', async () => {
+      const begun = send.clock.now().getTime();
+      const id = await released();
+      await send.steps.attempt(id);
+      const [traces] = send.server.traces;
+      expect(traces?.since.getTime()).toBeLessThan(begun - HOUR_MS + 60_000);
+    });
+
+    it('does not send the message again if Gmail sent it then and kept neither its Message-ID nor its mark', async () => {
+      const { mail, account, keeps } = gmail.forgetful();
+      keeps('nothing');
+      const sender = await account();
+      const copy = outgoing(sender, ['bo@example.test'], { subject: 'Released' });
+      await mail.send(sender, copy, sendControl());
+      for (const sent of gmail.stub.world.users.get(sender.email)?.mailbox.messages() ?? [])
+        sent.date -= HOUR_MS;
+      send.server.findSent = (traces) => mail.findSent(sender, '<other@x.test>', traces);
+      const id = await released();
+      await send.toTheEnd(id);
+      expect(send.server.taken).toEqual([]);
+      expect((await send.job(id)).reason).toContain('which may be this one');
+    });
   });
 
   it('assumes an unknown outcome after an internal error if content may already have been sent', async () => {

@@ -1,5 +1,7 @@
 import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
+import { CeilingReachedError } from '../../src/platform/budgets/ceiling-reached-error.ts';
 import { BudgetExhaustedError } from '../../src/platform/budgets/budget-exhausted-error.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { Database } from '../../src/platform/database/sql.ts';
@@ -184,6 +186,23 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
       Date.now() + 30_500,
     );
     expect(warnings).toEqual([]);
+  });
+
+  describe('when an application has reached a ceiling', () => {
+    const reached = () => new CeilingReachedError('gmail', 1000, 0.8, new Date('2026-01-01'));
+
+    it.each([
+      ['the history of the mailbox', () => (mail = () => reached())],
+      ['calendars', () => (calendars = reached)],
+      ['contacts', () => (contacts = reached)],
+    ])('polls the account as usual while %s waits', async (_, wait) => {
+      wait();
+      const { pollSeconds } = server.app.get<AppConfig>(APP_CONFIG).sync;
+      const { least } = await waited(sync);
+      expect(least).toBeLessThanOrEqual(2 * pollSeconds);
+      expect(await row()).toMatchObject({ failures: 0 });
+      expect(warnings).toEqual([]);
+    });
   });
 
   it('reports calendars that failed while the mailbox waits', async () => {

@@ -17,6 +17,7 @@ import type {
   SendControl,
   SendReceipt,
   SentLookup,
+  SentTraces,
 } from '../../src/providers/port/connector.ts';
 import { BudgetExhaustedError } from '../../src/platform/budgets/budget-exhausted-error.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
@@ -37,6 +38,8 @@ export class ScriptedServer {
   readonly taken: (readonly string[])[] = [];
   readonly messageIds: string[] = [];
   lookUps = 0;
+  /** What was known of the message at each look-up over the account. */
+  readonly traces: (SentTraces | undefined)[] = [];
   recipientsFrom: 'envelope' | 'headers' = 'envelope';
   readonly threadIds: (string | null | undefined)[] = [];
   /** Results of the next sends. An error is thrown in its own phase. */
@@ -70,8 +73,9 @@ export class ScriptedServer {
     };
   }
 
-  async findSent(): Promise<SentLookup> {
+  async findSent(traces?: SentTraces): Promise<SentLookup> {
     this.lookUps += 1;
+    this.traces.push(traces);
     if (this.lookUp instanceof Error) throw this.lookUp;
     return this.lookUp;
   }
@@ -132,7 +136,7 @@ export class SendFixture {
     const mail: Pick<MailPort, 'send' | 'findSent' | 'recipientsFrom'> = {
       recipientsFrom: this.server.recipientsFrom,
       send: (_account, message, control) => this.server.send(message, control),
-      findSent: () => this.server.findSent(),
+      findSent: (_account, _header, traces) => this.server.findSent(traces),
     };
     const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
     const routes = new SendRoutes(connectors, this.relay, this.database);

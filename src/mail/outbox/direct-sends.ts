@@ -218,7 +218,7 @@ export class DirectSends implements OnModuleDestroy {
       route: 'account', failures: 0, lookUps: 0, resendAttempt: null, putOff: null, held: false, paused: false,
     }; // prettier-ignore
     const outcomes = [await this.#attempt(job, message, lease)];
-    if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message, job.dueAt))) {
+    if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message, job))) {
       const looked = await this.#attempt({ ...job, attempt: 2, ambiguous: true }, message, lease);
       outcomes.push(looked);
     }
@@ -257,12 +257,11 @@ export class DirectSends implements OnModuleDestroy {
    * Looks the message up at once: a message whose response was lost is often found. If it is not
    * found, the Sent folder may only lag behind.
    */
-  async #wasSent(message: StoredMessage, since: Date): Promise<boolean> {
+  async #wasSent(message: StoredMessage, job: SendJobRow): Promise<boolean> {
     try {
       const opened = await this.routes.find('account', message);
       if (!opened) return false;
-      const traces = tracesOf(message, since);
-      return (await opened.findSent(message.messageIdHeader, traces)).found;
+      return (await opened.findSent(message.messageIdHeader, tracesOf(message, job))).found;
     } catch (error) {
       this.#log.warn(
         `message ${message.id} could not be looked up at once; a worker will look it up later: ${String(error)}`,

@@ -15,7 +15,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
 import { fieldsOfMessage, subjectOf } from '../../formats/mime/message-header.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
-import type { StoredMessage } from './send-attempt.ts';
+import type { SendJobRow, StoredMessage } from './send-attempt.ts';
 
 /** A route over which a message can be sent now. */
 export interface OpenRoute {
@@ -119,10 +119,13 @@ export class SendRoutes {
 }
 
 /**
- * What is known of a message that is looked up.
- * @param since time before which no attempt was made
+ * What is known of a message that is looked up. No attempt of unknown outcome is older than its due
+ * time: a message is not edited after one, and a release from quarantine keeps the due time.
  */
-export function tracesOf({ envelope, mime }: StoredMessage, since: Date): SentTraces {
+export function tracesOf(
+  { envelope, mime }: StoredMessage,
+  { dueAt }: Pick<SendJobRow, 'dueAt'>,
+): SentTraces {
   const subject = mime && subjectOf(fieldsOfMessage(mime));
-  return { recipients: envelope.recipients, subject, since };
+  return { recipients: envelope.recipients, subject, since: dueAt };
 }

@@ -61,12 +61,16 @@ export function isTooLate({ retryLimitAt, dueAt }: SendJobRow, now: Date): boole
   return retryLimitAt > dueAt && now.getTime() > retryLimitAt.getTime() + OVERDUE_SECONDS * 1000;
 }
 
+/** Whether an attempt before the current one was made, or may have been. */
+export const mayHaveBeenAttempted = ({ attempt, ambiguous }: SendJobRow): boolean =>
+  attempt > 1 || ambiguous;
+
 /**
  * Whole seconds by which a message that was never attempted is later than its sender allows. 0
  * means the message may be sent now.
  */
 export function secondsMissed({ job, message, startedAt }: Attempt): number {
-  if (!message || message.onMissed !== 'skip' || job.attempt > 1 || job.ambiguous) return 0;
+  if (message?.onMissed !== 'skip' || mayHaveBeenAttempted(job)) return 0;
   const late = Math.floor((startedAt.getTime() - job.dueAt.getTime()) / 1000);
   return late > (message.maxLatenessSeconds ?? 0) ? late : 0;
 }

@@ -4,7 +4,7 @@ import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
 import { type AccountPause, MAY_SEND } from '../../accounts/grants/provider-accounts.ts';
 import { type LoadedAttempt, NOTHING_TO_SEND, type SendResult } from './send-attempt.ts';
-import { concluded } from './send-verdict.ts';
+import { concluded, mayHaveBeenAttempted } from './send-verdict.ts';
 
 /*
  * What a pause of sending does to messages (ADR 0090). The pause itself is a column of the account
@@ -48,7 +48,8 @@ export function whilePaused(attempt: LoadedAttempt): Outcome<SendResult> | null 
   const ends = [startedAt.getTime() + LOOK_AGAIN_MS];
   if (hasDeadline) ends.push(retryLimitAt.getTime());
   const { onMissed, maxLatenessSeconds } = message;
-  if (onMissed === 'skip') ends.push(dueAt.getTime() + ((maxLatenessSeconds ?? 0) + 1) * 1000);
+  if (onMissed === 'skip' && !mayHaveBeenAttempted(job))
+    ends.push(dueAt.getTime() + ((maxLatenessSeconds ?? 0) + 1) * 1000);
   const at = new Date(Math.max(Math.min(...ends), startedAt.getTime() + 1000));
   const move = { id: job.id, to: 'delayed', reason: pause.text } as const;
   return {

@@ -141,12 +141,12 @@ const RELEASED_HOURS = 24;
 
 /*
  * The attempts in which workers died may have sent the message. So its outcome is unknown, and the
- * next attempt begins with a look-up. The fencing token begins at 1: with 0 the row would look like
- * a send within a request.
+ * next attempt begins with a look-up, which goes back to the send time: the due time stays. The
+ * fencing token begins at 1: with 0 the row would look like a send within a request.
  */
 const REQUEUE = `
   insert into send_job (id, account_id, run_at, due_at, retry_limit_at, fence, attempt, ambiguous)
-  select s.id, s.account_id, now(), now(), greatest(s.retry_limit_at, now() + interval '${RELEASED_HOURS} hours'), 1,
+  select s.id, s.account_id, now(), coalesce(s.send_at, s.created_at), greatest(s.retry_limit_at, now() + interval '${RELEASED_HOURS} hours'), 1,
     coalesce((select max(a.attempt) from job_attempt a where a.job_id = s.id), 0), true
   from job_status s where s.id = any($1::uuid[])`;
 

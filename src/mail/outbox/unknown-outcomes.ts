@@ -78,7 +78,7 @@ export class UnknownOutcomes {
     // The mailing service that received the message was removed, so the message cannot be looked
     // up.
     if (!opened) return { found: false, conclusive: false };
-    return opened.findSent(message.messageIdHeader, tracesOf(message, job.dueAt));
+    return opened.findSent(message.messageIdHeader, tracesOf(message, job));
   }
 
   async #failed(attempt: LoadedAttempt, error: unknown): Promise<Outcome<SendResult>> {

@@ -3,13 +3,15 @@ import type { Clock } from '../../platform/base/time/clock.ts';
 import type { ProviderAccount, SentLookup, SentTraces } from '../port/connector.ts';
 import { isLike } from '../port/sent-lookup.ts';
 import { nullIfGone } from '../rest/gone.ts';
-import { type GmailDraft, type GmailMetadata, type GmailReader } from './gmail-api.ts';
+import type { GmailDraft, GmailMetadata, GmailReader } from './gmail-api.ts';
 import { dateOf } from './gmail-content.ts';
 import type { GoogleCost } from './google-api.ts';
 import { MARK_HEADER, markOf, type MarkKind } from './gmail-marks.ts';
 
 /** Messages that are compared at most, of each list. */
 const COMPARED = 20;
+/** Pages that are requested at most, of each list. */
+const MOST_PAGES = 5;
 /** Messages that are read at the same time. */
 const AT_ONCE = 5;
 /** Drafts that are compared at most. */
@@ -51,9 +53,8 @@ export class GmailLookups {
     messageIdHeader: string,
     traces?: SentTraces,
   ): Promise<SentLookup> {
-    const q = withHeader(messageIdHeader);
-    const search = await this.gmail.list(account, { labelId: 'SENT', q }, this.#lookUp);
-    if (search.messages.length > 0) return FOUND;
+    const search = await this.#list(account, withHeader(messageIdHeader));
+    if (search.ids.length > 0) return FOUND;
     const wanted = new Wanted(
       ['send', 'copy'],
       messageIdHeader,
@@ -65,7 +66,7 @@ export class GmailLookups {
     const isUnclear = seen.similar && !seen.keepsMarks;
     return {
       found: false,
-      conclusive: seen.isWhole && !isUnclear,
+      conclusive: search.isWhole && seen.isWhole && !isUnclear,
       ...(isUnclear ? { similar: true } : {}),
     };
   }
@@ -111,13 +112,11 @@ export class GmailLookups {
   }
 
   async #compare(account: ProviderAccount, wanted: Wanted): Promise<Seen> {
-    const newest = await this.#candidates(account, {});
-    const seen = await this.#compareAll(account, newest, wanted);
-    if (seen.found || seen.isWhole || newest.length < COMPARED)
-      return { ...seen, isWhole: seen.isWhole || newest.length < COMPARED };
-    const others = (await this.#candidates(account, { q: wanted.words() })).filter(
-      (id) => !newest.includes(id),
-    );
+    const newest = await this.#list(account);
+    const seen = await this.#compareAll(account, newest.ids, wanted);
+    if (seen.found || seen.isWhole || newest.isWhole) return { ...seen, isWhole: true };
+    const { ids } = await this.#list(account, wanted.words());
+    const others = ids.filter((id) => !newest.ids.includes(id));
     const more = await this.#compareAll(account, others, wanted);
     return {
       found: more.found,
@@ -127,9 +126,23 @@ export class GmailLookups {
     };
   }
 
-  async #candidates(account: ProviderAccount, query: { q?: string }): Promise<string[]> {
-    const list = { labelId: 'SENT', maxResults: COMPARED, ...query };
-    return (await this.gmail.list(account, list, this.#lookUp)).messages.map(({ id }) => id);
+  /**
+   * Ids of messages of Sent, the newest first. A page may be short or empty although more follow:
+   * only a page without a token is the last one.
+   * @returns `isWhole`: whether these are all
+   */
+  async #list(account: ProviderAccount, q?: string): Promise<{ ids: string[]; isWhole: boolean }> {
+    const ids: string[] = [];
+    let next: string | undefined;
+    for (let pages = 0; pages < MOST_PAGES && ids.length < COMPARED; pages++) {
+      const query = { labelId: 'SENT', maxResults: COMPARED, pageToken: next ?? null };
+      const page = await this.gmail.list(account, { ...query, ...(q && { q }) }, this.#lookUp);
+      ids.push(...page.messages.map(({ id }) => id));
+      next = page.nextPageToken;
+      if (next === undefined) break;
+    }
+    const isWhole = next === undefined && ids.length <= COMPARED;
+    return { ids: ids.slice(0, COMPARED), isWhole };
   }
 
   /** Compares messages, the newest first, until one is older than the message can be. */

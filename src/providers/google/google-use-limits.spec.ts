@@ -22,4 +22,12 @@ describe('CalendarUseLimits', () => {
     expect(limits.refused('a', 0)).toBe(600);
     expect(limits.refused('a', 7 * HOUR)).toBe(600);
   });
+
+  it('goes on with a pause when requests that began before it are refused, too', () => {
+    const limits = new CalendarUseLimits();
+    expect(limits.refused('a', 0)).toBe(600);
+    expect(limits.refused('a', 0)).toBe(600);
+    expect(limits.refused('a', 60_500)).toBe(540);
+    expect(limits.refused('a', 600_000)).toBe(1_800);
+  });
 });

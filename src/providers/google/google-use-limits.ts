@@ -11,14 +11,17 @@ export class CalendarUseLimits {
   readonly #refused = new Map<string, { times: number; until: number }>();
 
   /**
-   * Notes a refusal.
+   * Notes a refusal. Those during a pause are of requests that began before it: they do not make it
+   * longer.
    * @param now milliseconds
    * @returns seconds to wait before the next write
    */
   refused(key: string, now: number): number {
     for (const [other, { until }] of this.#refused)
       if (now - until > FORGOTTEN_MS) this.#refused.delete(other);
-    const times = this.#refused.get(key)?.times ?? 0;
+    const last = this.#refused.get(key);
+    if (last && now < last.until) return Math.ceil((last.until - now) / 1000);
+    const times = last?.times ?? 0;
     const seconds = PAUSES[Math.min(times, PAUSES.length - 1)] ?? PAUSES[0];
     this.#refused.set(key, { times: times + 1, until: now + seconds * 1000 });
     return seconds;

@@ -24,6 +24,11 @@ export class GoogleHabits {
   contactsLagMs = 0;
   /** Whether a page token is refused if the other parameters differ from the first page's. */
   samePages = false;
+  /**
+   * Pages of lists of messages. `short`: of three messages at most. `empty first`: the first page
+   * has a token and no message.
+   */
+  mailPages: 'full' | 'short' | 'empty first' = 'full';
   readonly #asked = new Map<object, number>();
 
   /** Counts a request of a method of Gmail. @returns whether it is to be refused */
