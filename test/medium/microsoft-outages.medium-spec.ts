@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Database } from '../../src/platform/database/sql.ts';
 import { listFailures } from '../../src/sync/sync-failures.ts';
+import type { StubRequest } from '../support/remote-stub/messages.ts';
 import { GraphClient } from '../support/microsoft/graph-client.ts';
 import type { StubSettings } from '../support/microsoft/settings.ts';
 import { MicrosoftDriver } from '../support/mirror/microsoft-driver.ts';
@@ -165,6 +166,61 @@ describe('a Microsoft mailbox that fails for a while', () => {
       expect((await world.api('get', '/account')).sync_state).toBe('running');
     },
   );
+
+  describe('a folder that Microsoft has forgotten the state of', () => {
+    const put = (subject: string) =>
+      driver.put({ mime: `Subject: ${subject}\r\n\r\nHello`, folders: [archive()] });
+    const archive = () => driver.stub.user(driver.email).mailbox.folderId('archive');
+    const isIdList = ({ path, query }: StubRequest) =>
+      path.endsWith('/messages') && query.get('$select') === 'id';
+
+    it('is compared although it counts items that are in no list', async () => {
+      driver.stub.settings.unlistedItems = 3;
+      const lost = await put('Lost');
+      await passes(2);
+      expect((await objects()).join()).toMatch('message Lost');
+      driver.stub.expireDeltaLinks();
+      await driver.remove(lost);
+      await put('Arrived');
+      await passes(4);
+      driver.stub.settings.unlistedItems = 0;
+      const shown = (await objects()).join();
+      expect(shown).toMatch('message Arrived');
+      expect(shown).not.toMatch('message Lost');
+      expect((await world.api('get', '/account')).sync_state).toBe('running');
+    });
+
+    it('loses only what was deleted, however much its list lacks', async () => {
+      const ids: string[] = [];
+      for (let n = 0; n < 130; n += 1) ids.push(await put(`Many ${n}`));
+      await passes(4);
+      const many = async () => (await objects()).filter((one) => one.startsWith('message Many'));
+      expect(await many()).toHaveLength(130);
+      driver.stub.expireDeltaLinks();
+      for (const id of ids.slice(0, 10)) await driver.remove(id);
+      const answer = { status: 200, body: { value: [] } };
+      driver.stub.faults.add({ match: isIdList, answer, times: 100 });
+      await passes(6);
+      driver.stub.faults.clear();
+      expect(await many()).toHaveLength(120);
+      expect((await world.api('get', '/account')).sync_state).toBe('running');
+    });
+
+    it('is skipped while its list cannot be read', async () => {
+      driver.stub.expireDeltaLinks();
+      const match = (request: StubRequest) => isIdList(request) && request.path.includes(archive());
+      driver.stub.faults.add({ match, answer: { status: 504 }, times: 1_000 });
+      await driver.put({ mime: 'Subject: Beside\r\n\r\nHello' });
+      await another().send('POST', 'me/events', { subject: 'Event beside', ...AT });
+      await passes(4);
+      const shown = (await objects()).join();
+      expect(shown).toMatch('message Beside');
+      expect(shown).toMatch('Event beside');
+      driver.stub.faults.clear();
+      await passes(4);
+      expect((await world.api('get', '/account')).sync_state).toBe('running');
+    });
+  });
 
   it('loses a calendar, a contact folder and a mail folder that were deleted, at once', async () => {
     const outlook = another();

@@ -3644,6 +3644,13 @@ export interface components {
             suffix: string | null;
             /** @description Family name */
             surname: string | null;
+            /**
+             * @description Only with view=expanded: what could not be read of the address card and is left out here, in plain words
+             * @example [
+             *       "The line \"LABEL;TYPE=work\" cannot be read and is left out: its parameters or its value are malformed"
+             *     ]
+             */
+            warnings?: string[];
             /** @description Web pages */
             web_pages: {
                 /** @description Kind */
@@ -13049,7 +13056,7 @@ export interface operations {
                  */
                 offset?: number | string;
                 /**
-                 * @description `expanded` returns the same as no view
+                 * @description `expanded` adds `warnings` to each contact
                  * @example expanded
                  */
                 view?: "ids" | "count" | "expanded";
@@ -13281,7 +13288,13 @@ export interface operations {
     };
     Contacts_get: {
         parameters: {
-            query?: never;
+            query?: {
+                /**
+                 * @description `expanded` adds `warnings`
+                 * @example expanded
+                 */
+                view?: "expanded";
+            };
             header?: never;
             path: {
                 /**

@@ -9,7 +9,7 @@ import type { GraphContents } from './graph-content.ts';
 import type { GraphFolders } from './graph-folders.ts';
 import { type GraphMessage, listedOf, remoteOf, withBccOf } from './graph-message.ts';
 
-/** Most missing messages of deleted folders, or of a folder that is listed again, to look up. */
+/** Most missing messages of deleted folders to look up. */
 const MOST_LOOKED_UP = 100;
 
 /** Messages of a change, and those on which Graph failed. */
@@ -17,7 +17,8 @@ interface Read extends Pick<MailChanges, 'messages'> {
   failed: readonly FailedMessage[];
 }
 
-type LookedUp = Read & Pick<MailChanges, 'removed'>;
+/** Messages that were looked up. `removed`: ids of those that exist in no shown folder */
+export type LookedUp = Read & Pick<MailChanges, 'removed'>;
 
 /** Reads the messages that the delta queries of folders name. */
 export class GraphChangedMessages {
@@ -50,7 +51,7 @@ export class GraphChangedMessages {
   }
 
   /**
-   * Looks up missing messages. Looking up very many would use up the quota: all of them then count
+   * Looks up messages of deleted folders. Looking up very many would use up the quota: all of them then count
    * as removed. If another folder reports one of them in the same pass, the mirror takes it for
    * moved.
    */

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
   MailChanges,
@@ -19,6 +18,7 @@ import {
   stallOf,
   unreadFolder,
 } from './graph-folder-pages.ts';
+import { GraphFolderComparison } from './graph-folder-comparison.ts';
 import type { GraphFolders } from './graph-folders.ts';
 import {
   type GraphMessage,
@@ -58,6 +58,7 @@ const MOST_NEWS = 50;
 export class GraphChanges {
   readonly #pages: GraphFolderPages;
   readonly #messages: GraphChangedMessages;
+  readonly #comparison: GraphFolderComparison;
 
   constructor(
     private readonly graph: GraphApi,
@@ -67,6 +68,7 @@ export class GraphChanges {
   ) {
     this.#pages = new GraphFolderPages(new GraphDeltaPages(graph), contents);
     this.#messages = new GraphChangedMessages(folders, contents);
+    this.#comparison = new GraphFolderComparison(graph, folders, contents, this.#messages);
   }
 
   /** See `MailPort.listChanges`. */
@@ -251,6 +253,8 @@ export class GraphChanges {
     [folderId, state]: [string, FolderState],
     request: SyncPassRequest,
   ): Promise<MailChanges> {
+    if (state.stage === 'compare')
+      return this.#compare(account, cursor, [folderId, state], request);
     const read = await this.#pages.read(account, folderId, state, request.limit, 'history');
     const { page } = read;
     if (page === 'stalled') {
@@ -283,48 +287,44 @@ export class GraphChanges {
       // Until the folder is listed to its end, it may stop at the same message again.
       ...(stall && page.more ? { stall } : {}),
       link: page.link,
-      stage: page.more ? state.stage : 'follow',
+      stage: page.more ? state.stage : isAgain ? 'compare' : 'follow',
     };
     const after = { ...cursor, folders: { ...cursor.folders, [folderId]: next } };
-    const lost = isAgain && !page.more ? await this.#lost(account, folderId, request) : [];
-    const found = await this.#messages.lookUpFew(account, lost, idsOf(cursor));
     return {
       ...NOTHING,
       cursor: write(after),
       more: true,
       ...(stall && !page.more ? { read: [folderId] } : {}),
-      messages: [...messages, ...found.messages],
-      removed: found.removed,
-      failed: [...contents.failed, ...found.failed],
+      messages,
+      failed: contents.failed,
     };
   }
 
-  /**
-   * Ids that the mirror has in a folder and Graph has not.
-   * @throws {ProviderError} `temporary` if the folder has more messages than its list
-   */
-  async #lost(
+  /** Looks up some of the messages that the mirror has in a folder and Graph has not listed. */
+  async #compare(
     account: ProviderAccount,
-    folderId: string,
+    cursor: GraphCursor,
+    [folderId, state]: [string, FolderState],
     { known }: SyncPassRequest,
-  ): Promise<string[]> {
+  ): Promise<MailChanges> {
     const mirrored = await known(folderId);
-    const present = await this.graph.all(
-      account,
-      {
-        method: 'GET',
-        path: `/mailFolders/${encodeURIComponent(folderId)}/messages`,
-        query: { $select: 'id', $top: 1_000 },
-        priority: 'interactive',
-      },
-      graphMessage.pick({ id: true }),
-    );
-    const ids = new Set(present.map(({ id }) => id));
-    const lost = mirrored.filter((id) => !ids.has(id));
-    const count = lost.length > 0 ? await this.folders.count(account, folderId) : null;
-    if (count !== null && count > ids.size)
-      throw new ProviderError('temporary', 'Microsoft: the list of a folder is not complete');
-    return lost;
+    const after = state.compared ?? '';
+    const read = await this.#comparison.compare(account, folderId, mirrored, after, idsOf(cursor));
+    const put = (next: FolderState) => ({
+      ...cursor,
+      folders: { ...cursor.folders, [folderId]: next },
+    });
+    if (read.found === 'stalled') {
+      const stalled = put(stalledState(state, this.clock.now().getTime()));
+      return { ...NOTHING, ...progressOf(stalled), ...unreadFolder(cursor, folderId, read.error) };
+    }
+    const { last, found } = read;
+    const next: FolderState = {
+      ...withoutStall(state, state.limit),
+      ...(last === null ? { stage: 'follow' } : { compared: last }),
+    };
+    const recovered = state.stall ? { read: [folderId] } : {};
+    return { ...NOTHING, cursor: write(put(next)), more: true, ...recovered, ...found };
   }
 }
 

@@ -7,9 +7,12 @@ const folderState = z.object({
   /**
    * - `list`: messages are listed for the first time
    * - `again`: Graph has forgotten the state; all are listed again
+   * - `compare`: all were listed again; messages of the mirror that were not listed are looked up
    * - `follow`: only changes are listed
    */
-  stage: z.enum(['list', 'again', 'follow']),
+  stage: z.enum(['list', 'again', 'compare', 'follow']),
+  /** While `compare`: the last message that was looked up. Absent before the first one. */
+  compared: z.string().optional(),
   /** Counts of the folder when its changes were read last. */
   counts: z.string(),
   /** When its changes were read last, in Unix milliseconds: later messages are news. */

@@ -140,12 +140,11 @@ export class GraphFolders {
     return new Set((await this.shown(account, priority)).map(({ providerId }) => providerId));
   }
 
-  /** Number of messages in a folder; `null` if Graph does not say it. */
-  async count(account: ProviderAccount, folderId: string): Promise<number | null> {
+  /** @throws {ProviderError} `not-found` if Graph does not find the folder */
+  async assertFound(account: ProviderAccount, folderId: string): Promise<void> {
     const path = `/mailFolders/${encodeURIComponent(folderId)}`;
-    const query = { $select: 'id,totalItemCount' };
-    const request = { method: 'GET', path, query, priority: 'interactive' } as const;
-    return (await this.graph.read(account, request, folder)).totalItemCount ?? null;
+    const request = { method: 'GET', path, query: { $select: 'id' } } as const;
+    await this.graph.read(account, { ...request, priority: 'interactive' }, folder);
   }
 
   /** All folders at all levels, hidden ones included. A delta query lists them flat. */

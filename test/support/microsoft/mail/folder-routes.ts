@@ -108,14 +108,15 @@ function isBelow({ user }: GraphContext, folder: MailFolder, ancestorId: string)
   return at !== undefined;
 }
 
-const shown = (
-  { user, request }: GraphContext,
+function shown(
+  { user, request, world }: GraphContext,
   folder: MailFolder,
   status: number,
-): StubAnswer => ({
-  status,
-  body: selected(folderJson(user.mailbox, folder), request.query),
-});
+): StubAnswer {
+  const json = folderJson(user.mailbox, folder);
+  const totalItemCount = Number(json['totalItemCount']) + world.settings.unlistedItems;
+  return { status, body: selected({ ...json, totalItemCount }, request.query) };
+}
 
 function nameIn(value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value;
