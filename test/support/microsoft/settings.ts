@@ -33,16 +33,13 @@ export interface StubSettings {
    * - `empty`: every list is empty, and no object is found
    */
   outage: 'not-enabled' | 'not-found' | 'unknown' | 'bad-request' | 'empty-lists' | 'empty' | null;
-<<<<<<< HEAD
   /**
    * Every so many reading requests of a mailbox, one is answered by 404
    * `MailboxNotEnabledForRESTAPI`. Default `null`: none is.
    */
   outageEvery: number | null;
-=======
   /** Items of each mail folder that its count has and its list has not, such as contacts. Default 0. */
   unlistedItems: number;
->>>>>>> wip/mfix
   /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
   brokenMessages: Set<string>;
   /**
