@@ -51,9 +51,9 @@ export class GraphChangedMessages {
   }
 
   /**
-   * Looks up messages of deleted folders. Looking up very many would use up the quota: all of them then count
-   * as removed. If another folder reports one of them in the same pass, the mirror takes it for
-   * moved.
+   * Looks up messages of deleted folders. Looking up very many would use up the quota: all of them
+   * then count as removed. If another folder reports one of them in the same pass, the mirror takes
+   * it for moved.
    */
   async lookUpFew(
     account: ProviderAccount,

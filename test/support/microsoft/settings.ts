@@ -38,7 +38,7 @@ export interface StubSettings {
    * `MailboxNotEnabledForRESTAPI`. Default `null`: none is.
    */
   outageEvery: number | null;
-  /** Items of each mail folder that its count has and its list has not, such as contacts. Default 0. */
+  /** Items that a mail folder counts and does not list, such as contacts. Default 0. */
   unlistedItems: number;
   /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
   brokenMessages: Set<string>;
