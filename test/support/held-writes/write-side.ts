@@ -77,6 +77,8 @@ class StubSide implements WriteSide {
 export const googleSide = async (): Promise<WriteSide> => {
   const side = await GoogleSide.start();
   side.stub.habits.worst();
+  // A request that sends is not repeated: it is answered with 503, and the chain ends there.
+  side.stub.habits.refusesEvery = null;
   return new StubSide(side);
 };
 
