@@ -23,7 +23,7 @@ describe('runs of recurring tasks', () => {
     ).resolves.toBeUndefined();
   });
 
-  it('are told to end when the process stops, and the process waits until they have ended', async () => {
+  it('get a signal when the process stops, and the process waits for their end', async () => {
     const begun = Promise.withResolvers<void>();
     let ended = false;
     const run = runs.ofWorker(Service, async (_, stop) => {

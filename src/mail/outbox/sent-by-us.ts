@@ -47,7 +47,8 @@ const UNMIRRORED = `
     and s.message_id is not null and s.thread_id is not null
     and not exists (select 1 from message m where m.id = s.message_id)`;
 
-// The Message-ID leads to the row of the outbox; rows that share one are told apart by their job.
+// Finds the row of the outbox by the Message-ID. Several rows can have the same one: the job of a
+// row names its message.
 const UNREPORTED = `
   with sent(header) as (
     select message_id_header from message
@@ -103,8 +104,8 @@ export async function textsOfSent(sql: Sql, ids: readonly string[]): Promise<Sen
 /**
  * Sent messages that the mirror does not have under their announced ids.
  * @param ids of rows of the outbox
- * @returns the messages by these ids; those that failed, that the mirror has, or that have no copy
- *   are left out
+ * @returns the messages by these ids, without those that failed, those that the mirror has
+ *   already, and those without a copy
  */
 export async function unmirroredSent(
   sql: Sql,

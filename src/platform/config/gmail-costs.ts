@@ -35,7 +35,7 @@ export type GmailMethod = keyof typeof NEW_COSTS;
 /** Quota units of one call of each method. */
 export type GmailCosts = Readonly<Record<GmailMethod, number>>;
 
-/** Projects that used the Gmail API between November 2025 and April 2026 keep these for now. */
+/** Projects that used the Gmail API between November 2025 and April 2026 have these. */
 const OLD_COSTS: GmailCosts = { ...NEW_COSTS, 'messages.get': 5, 'messages.attachments.get': 5 };
 
 /** What Google grants to new and old projects. */
