@@ -1,14 +1,9 @@
 import { z } from 'zod';
+import { wholeNumber } from './whole-number.ts';
 
 const MOST = 1_000_000_000_000;
 
-const count = (fallback: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((value) => value <= MOST, `must be between 0 and ${MOST}`)
-    .default(fallback);
+const count = (fallback: number) => wholeNumber(0, MOST).default(fallback);
 
 const price = z
   .string()

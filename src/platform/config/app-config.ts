@@ -14,6 +14,7 @@ import { parseKeyRing } from './key-ring.ts';
 import { pushUrl } from './push-url.ts';
 import { tlsConfig, tlsVariables } from './tls-config.ts';
 import { trustedProxies } from './trusted-proxies.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /**
  * Thrown at start if the environment is not valid. Its message names the variables, never their
@@ -30,12 +31,7 @@ export class ConfigError extends OperatorError {
 
 const text = (fallback: string) => z.string().trim().min(1).default(fallback);
 const integer = (fallback: number, min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`)
-    .default(fallback);
+  wholeNumber(min, max).default(fallback);
 const flag = (fallback: boolean) =>
   z
     .enum(['true', 'false'], 'must be true or false')

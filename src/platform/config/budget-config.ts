@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { apiUseConfig, apiUseVariables } from './api-use-config.ts';
 import { gmailCosts, gmailCostVariables } from './gmail-costs.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** A provider's limit: at most `units` in any period of `seconds`. */
 export interface BudgetLimit {
@@ -27,20 +28,14 @@ const LEAST_UNITS = (READ_TOGETHER * 20) / AT_ONCE;
 /** As above, for steps that take one. */
 const LEAST_REQUESTS = 4;
 
-const number = (least: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((value) => value >= least && value <= MOST, `must be between ${least} and ${MOST}`);
-const count = (fallback: number, least = 1) => number(least).default(fallback);
+const count = (fallback: number, least = 1) => wholeNumber(least, MOST).default(fallback);
 
 /** The variables of budgets; they are part of `environmentSchema`. */
 export const budgetVariables = {
   ...gmailCostVariables,
   ...apiUseVariables,
   /** Default: that of `GMAIL_PROJECT`. */
-  GMAIL_UNITS_PER_ACCOUNT: number(LEAST_UNITS).optional(),
+  GMAIL_UNITS_PER_ACCOUNT: wholeNumber(LEAST_UNITS, MOST).optional(),
   GMAIL_UNITS_PER_APPLICATION: count(1_200_000, LEAST_UNITS),
   GRAPH_REQUESTS_PER_ACCOUNT: count(10_000, LEAST_REQUESTS),
   GRAPH_REQUESTS_PER_APPLICATION: count(130_000, LEAST_REQUESTS),

@@ -1,11 +1,5 @@
 import { z } from 'zod';
-
-const integer = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be between ${min} and ${max}`);
+import { wholeNumber } from './whole-number.ts';
 
 /** Fewest connections with which a process of both roles works. */
 const FEWEST_CONNECTIONS = 10;
@@ -22,12 +16,12 @@ export const databaseVariables = {
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
     .optional(),
-  DATABASE_POOL: integer(1, 200).default(10),
-  DATABASE_CONNECTIONS: integer(FEWEST_CONNECTIONS, 1_000).optional(),
+  DATABASE_POOL: wholeNumber(1, 200).default(10),
+  DATABASE_CONNECTIONS: wholeNumber(FEWEST_CONNECTIONS, 1_000).optional(),
   DATABASE_POOLING: z
     .enum(['session', 'transaction'], 'must be session or transaction')
     .default('session'),
-  DATABASE_DISK_GB: integer(0, 10_000_000).default(0),
+  DATABASE_DISK_GB: wholeNumber(0, 10_000_000).default(0),
 };
 
 type DatabaseEnvironment = z.infer<z.ZodObject<typeof databaseVariables>>;

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { address } from './company-addresses.ts';
 import type { OperatorRole } from './operator-roles.ts';
 import type { TlsFiles } from './tls-config.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** `operate:admins` as its two parts. */
 const role = z.string().transform((value, context) => {
@@ -35,12 +36,7 @@ const issuer = z
 
 /** Variables of the operators' listener and sign-in. */
 export const operatorVariables = {
-  OPERATOR_PORT: z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((value) => value <= 65_535, 'must be between 0 and 65535')
-    .optional(),
+  OPERATOR_PORT: wholeNumber(0, 65_535).optional(),
   OPERATOR_HOST: z.string().trim().min(1).default('127.0.0.1'),
   OPERATOR_URL: address.optional(),
   OPERATOR_OIDC_ISSUER: issuer.optional(),

@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { z } from 'zod';
+import { wholeNumber } from './whole-number.ts';
 
 const MOST = 100_000_000;
 
@@ -34,13 +35,7 @@ const countries = z
   )
   .default([]);
 
-const count = (fallback: number) =>
-  z
-    .string()
-    .regex(/^\d+$/, 'must be a whole number')
-    .transform(Number)
-    .refine((value) => value <= MOST, `must be between 0 and ${MOST}`)
-    .default(fallback);
+const count = (fallback: number) => wholeNumber(0, MOST).default(fallback);
 
 /** The variables of quotas; they are part of `environmentSchema`. */
 export const quotaVariables = {
