@@ -169,6 +169,30 @@ describe('what applications use of the APIs of Google and Microsoft', () => {
     expect(metrics.text).not.toContain(application.clientId);
   });
 
+  it('is measured and watched for all applications, however many use the APIs', async () => {
+    const { clientId } = application;
+    await rowsOf(
+      server,
+      `insert into application select (jsonb_populate_record(a, jsonb_build_object('id', gen_random_uuid(),
+         'client_id', 'many-' || n, 'secret_hash', '\\x' || md5(n::text)))).*
+       from application a, generate_series(1, 1001) n where a.client_id = $1`,
+      [clientId],
+    );
+    await rowsOf(
+      server,
+      `insert into api_use (application_id, api, day, units)
+       select id, 'gmail', $1, 10000 + substr(client_id, 6)::int from application where client_id like 'many-%'`,
+      [clock.now().toISOString().slice(0, 10)],
+    );
+    const operatorUse = server.app.get(OperatorApiUse);
+    const all = await operatorUse.all(server.app.get(Database));
+    expect(all.filter(({ application: one }) => one.clientId.startsWith('many-'))).toHaveLength(
+      1001,
+    );
+    expect((await operatorUse.list()).items).toHaveLength(1000);
+    await rowsOf(server, `delete from application where client_id like 'many-%'`, []);
+  });
+
   describe('near the ceiling of the application', () => {
     const world = () => worldOf(google);
     const arrive = async (subject: string) => {

@@ -6,9 +6,6 @@ import { type CountedUse, monthOf, PACE_DAYS } from './api-use.ts';
 
 const DAY_MS = 86_400_000;
 
-/** Most entries of a list: applications and their APIs. */
-export const MOST_LISTED = 1_000;
-
 type Row = Omit<CountedUse, 'application'> & {
   id: string;
   clientId: string;
@@ -16,17 +13,24 @@ type Row = Omit<CountedUse, 'application'> & {
   api: CompanyApi;
 };
 
+/** Which entries are read. */
+export interface ListedUse {
+  /** Id or client id of the only application. Default: all. */
+  application?: string | undefined;
+  /** Entries at most; each is of an application and an API. Default: no limit. */
+  most?: number;
+}
+
 /**
- * What applications have used since the beginning of the month, most first; at most `MOST_LISTED`.
+ * What applications have used since the beginning of the month, most first.
  * Reads the rows of about five weeks through an index.
- * @param application id or client id of the only application to list; absent: all
  * @param freePerDay units a day above which use is paid, of the APIs where it is
  */
 export async function countedUse(
   sql: Sql,
   now: Date,
   freePerDay: ReadonlyMap<CompanyApi, number>,
-  application?: string,
+  { application, most }: ListedUse = {},
 ): Promise<CountedUse[]> {
   if (application?.includes('\0')) return [];
   const where = new Conditions();
@@ -49,7 +53,7 @@ export async function countedUse(
        greatest(0, ${today}::date - greatest(${recent}::date, min(u.day)))::int as "recentDays"
      from api_use u join application a on a.id = u.application_id
        left join unnest(${apis}::text[], ${free}::bigint[]) f(api, free) on f.api = u.api
-     where ${where.text} group by a.id, u.api order by month desc, a.id, u.api limit ${MOST_LISTED}`,
+     where ${where.text} group by a.id, u.api order by month desc, a.id, u.api limit ${most ?? 'all'}`,
     where.values,
     { prepared: false },
   );

@@ -10,8 +10,10 @@ import {
   monthOf,
   NEAR_CEILING,
 } from './api-use.ts';
-import { countedUse } from './api-use-list.repository.ts';
+import { countedUse, type ListedUse } from './api-use-list.repository.ts';
 
+/** Most entries of a list: applications and their APIs. */
+const MOST_LISTED = 1_000;
 /** Most entries that the overview names. */
 const MOST_WORRYING = 5;
 
@@ -38,7 +40,7 @@ export class OperatorApiUse {
   /** @param application id or client id of the only application to list; absent: all */
   async list(application?: string): Promise<ApiUseList> {
     const at = this.clock.now();
-    const items = await this.#read(this.database, at, application);
+    const items = await this.#read(this.database, at, { application, most: MOST_LISTED });
     const { checkedOn } = this.config.budgets.apiUse.gmailPrices;
     return { at, monthEndsAt: monthOf(at).end, pricesCheckedOn: checkedOn, items };
   }
@@ -57,14 +59,14 @@ export class OperatorApiUse {
       .slice(0, MOST_WORRYING);
   }
 
-  async #read(sql: Sql, now: Date, application?: string): Promise<ApiUseState[]> {
+  async #read(sql: Sql, now: Date, only?: ListedUse): Promise<ApiUseState[]> {
     const { apiUse } = this.config.budgets;
     const apis = Object.keys(COMPANY_APIS) as CompanyApi[];
     const free = apis.flatMap((api): [CompanyApi, number][] => {
       const units = freeUnitsOf(api, apiUse);
       return units === null ? [] : [[api, units]];
     });
-    const counted = await countedUse(sql, now, new Map(free), application);
+    const counted = await countedUse(sql, now, new Map(free), only);
     return counted.map((one) => {
       const { company, counts } = describeApi(one.api);
       return forecastOf(one, now, apiUse, { company, counts });
