@@ -126,6 +126,15 @@ const USUAL_PAUSE = 5;
 const isWrite = ({ method, path }: Pick<GoogleRequest, 'method' | 'path'>): boolean =>
   method !== 'GET' && !path.endsWith('/freeBusy');
 
+/** The account has no access token, so Google was not asked. */
+export class NoAccessTokenError extends ProviderError {
+  override name = 'NoAccessTokenError';
+
+  constructor() {
+    super('temporary', 'There is no access token for this account');
+  }
+}
+
 /** Calls one of Google's APIs for an account, within the quota. */
 export class GoogleApi {
   readonly #rest: RestClient;
@@ -168,8 +177,7 @@ export class GoogleApi {
     request: Omit<GoogleRequest, 'once'>,
   ): Promise<EgressResponse> {
     const { path, units, priority, reserved = false, ...rest } = request;
-    if (account.accessToken === undefined)
-      throw new ProviderError('temporary', 'There is no access token for this account');
+    if (account.accessToken === undefined) throw new NoAccessTokenError();
     const shares = this.#shares(account, units);
     const [own] = shares;
     const writes = isWrite(request) ? `${own.key}:writes` : null;

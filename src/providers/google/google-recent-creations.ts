@@ -1,3 +1,8 @@
+import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { wasNeverSent } from '../port/service-responses.ts';
+import { NoAccessTokenError } from './google-api.ts';
+import { GoogleError } from './google-error.ts';
+
 /** Lists show a new contact at the latest after so long, as far as is known. Milliseconds. */
 const LAG_MS = 300_000;
 
@@ -25,4 +30,11 @@ export class RecentCreations {
     const recent = this.#recent.get(key);
     return recent?.id === null ? Math.max(0, Math.ceil((recent.at + LAG_MS - now) / 1000)) : 0;
   }
+}
+
+/** Whether a request to create a contact that failed with this error may have had an effect. */
+export function mayHaveCreated(error: unknown): error is ProviderError {
+  if (!(error instanceof ProviderError) || error.code !== 'temporary') return false;
+  if (error instanceof NoAccessTokenError || wasNeverSent(error)) return false;
+  return !(error instanceof GoogleError) || error.status >= 500;
 }

@@ -18,7 +18,7 @@ import { readCursor } from '../rest/cursor.ts';
 import { ignoreGone } from '../rest/gone.ts';
 import { type GoogleApi, googlePages, type GoogleRequest, listedOnce } from './google-api.ts';
 import { GoogleError } from './google-error.ts';
-import { RecentCreations } from './google-recent-creations.ts';
+import { mayHaveCreated, RecentCreations } from './google-recent-creations.ts';
 import {
   type GooglePerson,
   googlePerson,
@@ -375,12 +375,6 @@ function withoutAddressBook(error: unknown): never {
     throw new ProviderError('unsupported', error.message, { cause: error });
   throw error;
 }
-
-/** Whether a request to create a contact may have had an effect. */
-const mayHaveCreated = (error: unknown): error is ProviderError =>
-  error instanceof ProviderError &&
-  error.code === 'temporary' &&
-  !(error instanceof GoogleError && error.status < 500);
 
 const notListedYet = (retryAfterSeconds: number, cause?: ProviderError) =>
   new ProviderError(

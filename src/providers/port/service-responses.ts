@@ -49,6 +49,11 @@ export async function askService(
  */
 const NEVER_SENT: readonly EgressError['kind'][] = ['blocked', 'dns', 'connect'];
 
+/** Whether a request failed with this error before it was sent, because it had no connection. */
+export function wasNeverSent({ cause }: Error): boolean {
+  return cause instanceof EgressError && NEVER_SENT.includes(cause.kind);
+}
+
 /**
  * Whether a gateway lost the service's response (502, 504), so that the request may have taken
  * effect.
