@@ -251,8 +251,8 @@ describe('SendDispatcher: unknown outcomes', () => {
     afterAll(() => gmail.stop());
 
     /** A message that was due an hour ago, and was quarantined then. */
-    async function released(): Promise<string> {
-      const id = await send.accept({ subject: 'Released' });
+    async function released(columns: Record<string, unknown> = {}): Promise<string> {
+      const id = await send.accept({ subject: 'Released' }, columns);
       const times = { job_status: 'send_at', send_job: 'due_at' };
       for (const [table, column] of Object.entries(times))
         await send.database.query(
@@ -273,6 +273,17 @@ describe('SendDispatcher: unknown outcomes', () => {
       await send.steps.attempt(id);
       const [traces] = send.server.traces;
       expect(traces?.since.getTime()).toBeLessThan(begun - HOUR_MS + 60_000);
+    });
+
+    it('waits for hours while sending is paused, also if its sender wants no late message', async () => {
+      const id = await released({ on_missed: 'skip' });
+      await send.database.query(`update "grant" set sending_paused_at = now() where id = $1`, [
+        send.account.id,
+      ]);
+      const { next } = outcomeOf(await send.steps.attempt(id));
+      const waits = next.kind === 'again' ? next.at.getTime() - send.clock.now().getTime() : 0;
+      expect(waits).toBeGreaterThan(HOUR_MS);
+      expect(send.server.taken).toEqual([]);
     });
 
     it('does not send the message again if Gmail sent it then and kept neither its Message-ID nor its mark', async () => {
