@@ -4,6 +4,7 @@ import type { ContactContent, ProviderAccount } from '../../src/providers/port/c
 import { allContactChanges, describeContacts } from '../support/contacts-contract.ts';
 import { codeOf } from '../support/contract-tools.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
+import type { StubRequest } from '../support/remote-stub/messages.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
 describe('contacts at the stub of Microsoft', () => {
@@ -150,6 +151,69 @@ describe('contacts at the stub of Microsoft', () => {
       });
       expect(await codeOf(since(cursor))).toBe('temporary');
       expect((await since(cursor)).contacts).toMatchObject([{ providerId }]);
+    });
+
+    const error = (code: string) => ({ status: 404, body: { error: { code, message: '' } } });
+    const nothing = { status: 200, body: { value: [] } };
+
+    it('misses no contact that one list of a folder lacks', async () => {
+      const team = store().addFolder('Team');
+      const { immutableId } = store().add(team.id, { givenName: 'One' });
+      const { cursor } = await since();
+      fixture.stub.expireDeltaLinks();
+      const match = ({ path, query }: StubRequest) =>
+        path.endsWith(`${encodeURIComponent(team.id)}/contacts`) && query.get('$select') === 'id';
+      fixture.stub.faults.add({ match, answer: nothing });
+      expect((await since(cursor)).present).toEqual([immutableId]);
+      expect(fixture.stub.faults.pending).toBe(0);
+    });
+
+    it('does not begin again without a folder that the list lacks', async () => {
+      const team = store().addFolder('Team');
+      store().add(team.id, { givenName: 'One' });
+      const { cursor } = await since();
+      fixture.stub.expireDeltaLinks();
+      const match = ({ path }: StubRequest) => path.endsWith('/contactFolders');
+      fixture.stub.faults.add({ match, answer: nothing, after: 1 });
+      expect(await codeOf(since(cursor))).toBe('temporary');
+      expect((await since(cursor)).present).toHaveLength(1);
+    });
+
+    it('keeps its cursor if the mailbox is not there for a while', async () => {
+      await create({ given_name: 'One' });
+      const { cursor } = await since();
+      const match = ({ path }: StubRequest) => path.endsWith('/contacts/delta');
+      fixture.stub.faults.add({ match, answer: error('MailboxNotEnabledForRESTAPI') });
+      expect(await codeOf(since(cursor))).toBe('temporary');
+      expect((await since(cursor)).present).toBeNull();
+    });
+
+    it('goes on with the folders that it follows if there are too many', async () => {
+      const folders = Array.from({ length: 120 }, (_, n) => store().addFolder(`Beside ${n}`));
+      const { cursor } = await since();
+      const [first] = folders;
+      store().folders.delete(first!.id);
+      store().folders.set(first!.id, first!);
+      const { immutableId } = store().add(first!.id, { givenName: 'One' });
+      expect(await since(cursor)).toMatchObject({
+        contacts: [{ providerId: immutableId }],
+        present: null,
+      });
+    });
+
+    it('asks again for a changed contact that was not found', async () => {
+      const { providerId } = await create({ given_name: 'One' });
+      const { cursor } = await since();
+      store().update(store().contact(providerId)!, { fields: { givenName: 'Two' } });
+      const match = ({ path }: StubRequest) => path.endsWith(`/contacts/${providerId}`);
+      fixture.stub.faults.add({ match, answer: error('ErrorItemNotFound') });
+      const first = await contacts().listContactChanges(account, cursor, 100);
+      expect(first).toMatchObject({ contacts: [], removed: [], unread: [{ providerId }] });
+      expect(await contacts().listContactChanges(account, first.cursor, 100)).toMatchObject({
+        contacts: [{ providerId, content: { given_name: 'Two' } }],
+        read: [providerId],
+        unread: [],
+      });
     });
 
     it('creates one contact when the response to the creation is lost', async () => {

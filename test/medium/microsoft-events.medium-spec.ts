@@ -232,6 +232,54 @@ describe('events of an account at the stub of Microsoft', () => {
     expect(changes.events.map(({ providerId }) => providerId)).toEqual([second.providerId]);
   });
 
+  /** Graph lists the event or instance, and does not find it. */
+  const hide = (id: string) =>
+    fixture.stub.faults.add({
+      match: ({ method, path }) =>
+        method === 'GET' && path.endsWith(`/events/${encodeURIComponent(id)}`),
+      answer: refusal(404, 'ErrorItemNotFound'),
+      times: 100,
+    });
+
+  it('skips an event that is listed and not found, and asks for it again', async () => {
+    const kept = await create({ ...plan, title: 'Kept' });
+    const { cursor } = await since();
+    const hidden = await create({ ...plan, title: 'Hidden' });
+    await calendar().updateEvent(account, kept.providerId, { ...plan, title: 'New' });
+    hide(hidden.providerId);
+    const list = (at: string) => calendar().listEventChanges(account, calendarId, at, 100);
+    const first = await list(cursor);
+    expect(first).toMatchObject({
+      events: [{ content: { title: 'New' } }],
+      removed: [],
+      unread: [{ providerId: hidden.providerId }],
+      more: false,
+    });
+    const second = await list(first.cursor);
+    expect(second).toMatchObject({ events: [], removed: [], more: false });
+    fixture.stub.faults.clear();
+    expect(await list(second.cursor)).toMatchObject({
+      events: [{ content: { title: 'Hidden' } }],
+      read: [hidden.providerId],
+      unread: [],
+    });
+  });
+
+  it('skips a series with an instance that is listed and not found', async () => {
+    const { series } = await changedSeries();
+    const whole = await since();
+    const instance = whole.events.find(({ masterProviderId }) => masterProviderId !== null);
+    hide(instance!.providerId);
+    const other = await create({ ...plan, title: 'Other' });
+    const list = (at: string | null) => calendar().listEventChanges(account, calendarId, at, 100);
+    const first = await list(null);
+    expect(first.events).toMatchObject([{ providerId: other.providerId }]);
+    expect(first.present).toContain(series);
+    expect(first.unread?.[0]).toMatchObject({ providerId: series });
+    fixture.stub.faults.clear();
+    expect((await list(first.cursor)).events).toHaveLength(whole.events.length);
+  });
+
   it('polls with two requests when nothing has changed', async () => {
     for (let n = 0; n < 3; n++) await create({ ...plan, title: `Event ${n}` });
     const { cursor } = await since();

@@ -32,6 +32,8 @@ const cursorShape = z.object({
   waiting: z.array(z.string()),
   /** Those of them that Graph has reported as removed from a folder. */
   left: z.array(z.string()).default([]),
+  /** Changed ids that Graph does not find, and does not report as removed: asked for again. */
+  missing: z.array(z.string()).default([]),
 });
 type Cursor = z.infer<typeof cursorShape>;
 
@@ -64,20 +66,23 @@ export class GraphContactChanges {
     if (at.listing) return this.#page(account, at, at.listing, limit);
     const next = at.waiting.length > 0 ? at : await this.#changed(account, at);
     if (next === null) {
-      const anew = await this.#begin(account);
+      const anew = await this.#begin(account, Object.keys(at.links));
       return this.#page(account, anew, anew.listing ?? [], limit);
     }
     return this.#waiting(account, next, limit);
   }
 
-  /** Marks what will be reported as changes later, before everything is listed. */
-  async #begin(account: ProviderAccount): Promise<Cursor> {
-    const folders = await ifAllowed(this.#folders(account));
+  /**
+   * Marks what will be reported as changes later, before everything is listed.
+   * @param known folders that were followed before
+   */
+  async #begin(account: ProviderAccount, known: readonly string[] = []): Promise<Cursor> {
+    const folders = await ifAllowed(this.#folders(account, known));
     const links: Record<string, string> = {};
     for (const folder of folders)
       links[folder] = (await this.#delta(account, deltaOf(folder))).link;
     const listing = folders.map((folder) => ({ folder, page: null }));
-    return { links, listing, waiting: [], left: [] };
+    return { links, listing, waiting: [], left: [], missing: [] };
   }
 
   async #page(
@@ -114,42 +119,47 @@ export class GraphContactChanges {
 
   /** @returns `null` if everything has to be listed again */
   async #changed(account: ProviderAccount, at: Cursor): Promise<Cursor | null> {
-    const folders = await ifAllowed(this.#folders(account));
+    const known = Object.keys(at.links);
+    const folders = await ifAllowed(this.#folders(account, known));
     // Nothing is reported about the contacts of a deleted folder.
-    const gone = Object.keys(at.links).filter((folder) => !folders.includes(folder));
-    for (const folder of gone) await this.#assertGone(account, folder);
-    if (gone.length > 0) return null;
+    if (known.some((folder) => !folders.includes(folder))) return null;
     const links: Record<string, string> = {};
-    const waiting = new Set<string>();
+    const waiting = new Set(at.missing);
     const left = new Set<string>();
     for (const folder of folders) {
-      const known = at.links[folder];
-      const from = known === undefined ? deltaOf(folder) : { path: known, root: true };
+      const last = at.links[folder];
+      const from = last === undefined ? deltaOf(folder) : { path: last, root: true };
       try {
         const { ids, removed, link } = await this.#delta(account, from);
         for (const id of ids) waiting.add(id);
         for (const id of removed) left.add(id);
         links[folder] = link;
       } catch (error) {
-        // 410 and some 400: the link is too old.
-        if (error instanceof GraphError && [400, 404, 410].includes(error.status)) return null;
+        if (error instanceof GraphError && error.isLostLink) return null;
         throw error;
       }
     }
-    return { links, listing: null, waiting: [...waiting], left: [...left] };
+    return { links, listing: null, waiting: [...waiting], left: [...left], missing: [] };
   }
 
   async #waiting(account: ProviderAccount, at: Cursor, limit: number): Promise<ContactChanges> {
     const now = at.waiting.slice(0, limit);
     const left = at.waiting.slice(now.length);
     const found = await Promise.all(now.map((id) => this.reader.find(account, id)));
+    const absent = now.filter((_, index) => found[index] === null);
+    // The folder of a contact says when it was deleted.
+    const removed = absent.filter((id) => at.left.includes(id));
+    const unfound = absent.filter((id) => !at.left.includes(id));
+    const missing = [...new Set([...at.missing, ...unfound])];
+    const reason = 'Microsoft reports a change of the contact, and does not find it';
     return {
-      cursor: JSON.stringify({ ...at, waiting: left } satisfies Cursor),
+      cursor: JSON.stringify({ ...at, waiting: left, missing } satisfies Cursor),
       more: left.length > 0,
       contacts: found.filter((one) => one !== null).map((one) => this.reader.remoteOf(one)),
-      // The folder of a contact says when it was deleted.
-      removed: now.filter((id, index) => found[index] === null && at.left.includes(id)),
+      removed,
       present: null,
+      read: now.filter((_, index) => found[index] !== null),
+      unread: unfound.map((providerId) => ({ providerId, reason })),
     };
   }
 
@@ -176,14 +186,37 @@ export class GraphContactChanges {
     throw new ProviderError('temporary', 'Microsoft: a list of changed contacts does not end');
   }
 
-  /** The folders of the mailbox, also those inside of others. */
-  async #folders(account: ProviderAccount): Promise<string[]> {
+  /**
+   * The folders of the mailbox, also those inside of others. If there are too many, those that are
+   * followed already stay.
+   * @param known folders that are followed
+   */
+  async #folders(account: ProviderAccount, known: readonly string[]): Promise<string[]> {
+    const { found, isWhole } = await this.#listedFolders(account, known);
+    const unlisted = known.filter((folder) => !found.has(folder));
+    // Not listed, because it is too deep or in a folder that is not read.
+    for (const folder of unlisted)
+      if (isWhole) await this.#assertGone(account, folder);
+      else if (await this.#exists(account, folder)) found.add(folder);
+    return [...found];
+  }
+
+  /** @returns `isWhole`: whether no folder was left out */
+  async #listedFolders(account: ProviderAccount, known: readonly string[]) {
     const found = new Set([DEFAULT_FOLDER]);
-    const add = (ids: readonly string[]): string[] => {
-      const fresh = ids.filter((id) => !found.has(id)).slice(0, MOST_FOLDERS - found.size);
-      for (const id of fresh) found.add(id);
-      return fresh;
-    };
+    const kept = new Set([DEFAULT_FOLDER, ...known]);
+    let isWhole = true;
+    const add = (ids: readonly string[]): string[] =>
+      ids.filter((id) => {
+        if (found.has(id)) return false;
+        if (!kept.has(id) && kept.size >= MOST_FOLDERS) {
+          isWhole = false;
+          return false;
+        }
+        found.add(id);
+        kept.add(id);
+        return true;
+      });
     let level = add(await this.#foldersAt(account, '/contactFolders'));
     for (let depth = 1; depth < DEEPEST && level.length > 0; depth++) {
       const below = new Map<string, string[]>();
@@ -193,7 +226,7 @@ export class GraphContactChanges {
       });
       level = add(level.flatMap((id) => below.get(id) ?? []));
     }
-    return [...found];
+    return { found, isWhole: isWhole && level.length === 0 };
   }
 
   /** The folders in a folder; none if it was deleted since its parent was listed. */
@@ -208,13 +241,17 @@ export class GraphContactChanges {
    * @throws {ProviderError} `temporary` if it exists
    */
   async #assertGone(account: ProviderAccount, folder: string): Promise<void> {
-    const path = `/contactFolders/${encodeURIComponent(folder)}`;
-    const request = { ...COST, path, query: { $select: 'id' } };
-    if ((await nullIfGone(this.api.read(account, request, idShape))) !== null)
+    if (await this.#exists(account, folder))
       throw new ProviderError(
         'temporary',
         'Microsoft: the list of contact folders is not complete',
       );
+  }
+
+  async #exists(account: ProviderAccount, folder: string): Promise<boolean> {
+    const path = `/contactFolders/${encodeURIComponent(folder)}`;
+    const request = { ...COST, path, query: { $select: 'id' } };
+    return (await nullIfGone(this.api.read(account, request, idShape))) !== null;
   }
 
   async #foldersAt(account: ProviderAccount, path: string): Promise<string[]> {
@@ -223,14 +260,20 @@ export class GraphContactChanges {
     return folders.map(({ id }) => id);
   }
 
+  /**
+   * Ids of all contacts. Contacts that are missing here are removed from the mirror, and one list
+   * that lacks them would be no proof: each folder is asked in two ways.
+   */
   async #allIds(account: ProviderAccount, folders: readonly string[]): Promise<string[]> {
-    const ids: string[] = [];
+    const all = new Set<string>();
     const query = { $select: 'id', $top: IDS_PER_PAGE };
     for (const folder of folders) {
       const request = { ...COST, path: contactsOf(folder), query };
-      ids.push(...(await this.api.all(account, request, idShape)).map(({ id }) => id));
+      for (const { id } of await this.api.all(account, request, idShape)) all.add(id);
+      const { ids, removed } = await this.#delta(account, deltaOf(folder));
+      for (const id of ids) if (!removed.includes(id)) all.add(id);
     }
-    return ids;
+    return [...all];
   }
 }
 

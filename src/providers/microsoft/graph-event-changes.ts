@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { forEachAtOnce } from '../../platform/base/concurrency/for-each-at-once.ts';
+import type { UnreadObject } from '../port/calendar-port.ts';
 import type { EventChanges, ProviderAccount, RemoteEvent } from '../port/connector.ts';
 import { readCursor } from '../rest/cursor.ts';
 import { nullIfGone } from '../rest/gone.ts';
@@ -30,7 +31,10 @@ const counted = z.object({ '@odata.count': z.number().optional() });
 
 const cursorShape = z.object({
   by: z.literal('versions'),
-  /** Versions of the single events and series that were reported, by id. */
+  /**
+   * Versions of the single events and series that were reported, by id. `''` for one that Graph
+   * lists and does not find: it is asked for again.
+   */
   known: z.record(z.string(), z.string()),
   /** Latest change among them. */
   since: z.string().nullable(),
@@ -40,6 +44,11 @@ const cursorShape = z.object({
   first: z.boolean(),
 });
 type Cursor = z.infer<typeof cursorShape>;
+
+/** In place of the version of an event that cannot be read. */
+const UNREAD = '';
+/** Most events that could not be read and are asked for again in a call. */
+const MOST_RETRIED = 10;
 
 const BEGIN: Cursor = { by: 'versions', known: {}, since: null, page: null, first: true };
 
@@ -55,6 +64,8 @@ interface Found {
   events: GraphEvent[];
   known: Record<string, string>;
   since: string | null;
+  /** Events that are listed and not found. The mirror keeps what it has of them. */
+  unread: UnreadObject[];
 }
 
 /**
@@ -99,7 +110,7 @@ export class GraphEventChanges {
       account,
       at.page === null ? { path: pathOf(calendarId), query } : { path: at.page, root: true },
     );
-    const found: Found = { events: [], known: { ...at.known }, since: at.since };
+    const found: Found = { events: [], known: { ...at.known }, since: at.since, unread: [] };
     for (const one of page.value) {
       const event = graphEvent.safeParse(one).data;
       if (event) note(found, event);
@@ -123,16 +134,17 @@ export class GraphEventChanges {
     at: Cursor,
     limit: number,
   ): Promise<EventChanges> {
-    const found: Found = { events: [], known: { ...at.known }, since: at.since };
+    const found: Found = { events: [], known: { ...at.known }, since: at.since, unread: [] };
     const recent = await this.#recent(account, calendarId, at);
     const isAll = recent === null || !(await this.#isComplete(account, calendarId, at, recent));
     const versions = isAll ? await this.#versions(account, calendarId) : recent;
-    const lost = await this.#compare(account, calendarId, versions, found, limit);
+    const again = isAll ? [] : unreadVersions(at.known, versions);
+    const lost = await this.#compare(account, calendarId, [...versions, ...again], found, limit);
     const listed = new Set(versions.map(({ id }) => id));
     const absent = isAll ? Object.keys(found.known).filter((id) => !listed.has(id)) : [];
     const gone = absent.slice(0, Math.max(1, limit));
     await this.#assertGone(account, calendarId, gone);
-    for (const id of gone) delete found.known[id];
+    for (const id of [...gone, ...lost]) delete found.known[id];
     const more = gone.length < absent.length || isIncomplete(versions, found.known);
     const next = { ...at, known: found.known, since: more ? null : found.since };
     const removed = [...new Set([...gone, ...lost])];
@@ -165,9 +177,8 @@ export class GraphEventChanges {
   }
 
   /**
-   * Reads events whose version is not known, at most `limit`.
+   * Reads events whose version is not known, at most `limit`. Those that cannot be read come last.
    * @returns ids of those that were deleted meanwhile
-   * @throws {ProviderError} `temporary` if Graph does not find an event that it still lists
    */
   async #compare(
     account: ProviderAccount,
@@ -176,21 +187,26 @@ export class GraphEventChanges {
     found: Found,
     limit: number,
   ): Promise<string[]> {
+    const isUnread = ({ id }: Version) => found.known[id] === UNREAD;
     const waiting = versions
       .filter((one) => found.known[one.id] !== tagOf(one['@odata.etag']))
+      .toSorted((one, other) => Number(isUnread(one)) - Number(isUnread(other)))
       .slice(0, Math.max(1, limit - found.events.length));
     const read = await Promise.all(waiting.map(({ id }) => this.events.find(account, id)));
     const gone: string[] = [];
     for (const [index, event] of read.entries()) {
       const listed = waiting[index]!;
-      if (event) note(found, event, listed['@odata.etag']);
+      if (event) note(found, event, listed['@odata.etag'] || undefined);
       else gone.push(listed.id);
     }
     if (gone.length === 0) return gone;
     const still = new Set((await this.#versions(account, calendarId)).map(({ id }) => id));
-    if (gone.some((id) => still.has(id)))
-      throw new ProviderError('temporary', 'Microsoft: an event that is listed cannot be read now');
-    return gone;
+    const reason = 'Microsoft lists the event, and does not find it';
+    for (const providerId of gone.filter((id) => still.has(id))) {
+      found.known[providerId] = UNREAD;
+      found.unread.push({ providerId, reason });
+    }
+    return gone.filter((id) => !still.has(id));
   }
 
   /**
@@ -228,42 +244,56 @@ export class GraphEventChanges {
 
   async #answer(
     account: ProviderAccount,
-    { events }: Found,
+    { events, unread }: Found,
     cursor: Cursor,
     rest: { more: boolean; removed?: string[]; present: string[] | null },
   ): Promise<EventChanges> {
     // An event of two lists is reported once, as it was read last.
     const latest = [...new Map(events.map((event) => [event.id, event])).values()];
-    const reported = await Promise.all(latest.map((event) => this.#remotes(account, event)));
-    return { cursor: JSON.stringify(cursor), events: reported.flat(), removed: [], ...rest };
+    const reported = await Promise.all(
+      latest.map(async (event) => ({ ...event, remotes: await this.#remotes(account, event) })),
+    );
+    // Without one of its instances, the mirror would take that instance for one without changes.
+    const failed = reported.filter(({ remotes }) => remotes === null).map(({ id }) => id);
+    for (const id of failed) cursor.known[id] = UNREAD;
+    const reason = 'Microsoft lists an instance of the series, and does not find it';
+    return {
+      cursor: JSON.stringify(cursor),
+      events: reported.flatMap(({ remotes }) => remotes ?? []),
+      removed: [],
+      read: latest.map(({ id }) => id).filter((id) => !failed.includes(id)),
+      unread: [...unread, ...failed.map((providerId) => ({ providerId, reason }))],
+      ...rest,
+    };
   }
 
-  /** An event; a series together with its changed instances. */
-  async #remotes(account: ProviderAccount, event: GraphEvent): Promise<RemoteEvent[]> {
+  /**
+   * An event; a series together with its changed instances.
+   * @returns `null` if Graph lists one of them and does not find it
+   */
+  async #remotes(account: ProviderAccount, event: GraphEvent): Promise<RemoteEvent[] | null> {
     const { exceptions, excluded } = await this.events.stateOf(account, event);
     const fields = readEvent(event, excluded);
     if (!fields) return [];
     const changed = await Promise.all(
       exceptions.map(async (occurrence) => this.#instance(account, event, occurrence)),
     );
-    return [remoteOf(event, { ...contentOf(event, fields) }), ...changed.flat()];
+    const instances = changed.filter((one) => one !== null);
+    if (instances.length < changed.length) return null;
+    return [remoteOf(event, { ...contentOf(event, fields) }), ...instances.flat()];
   }
 
   /**
    * A changed instance; none if it is as its series says.
-   * @throws {ProviderError} `temporary` if Graph lists it and does not find it
+   * @returns `null` if Graph lists it and does not find it
    */
   async #instance(
     account: ProviderAccount,
     series: GraphEvent,
     { id, originalMs }: Occurrence,
-  ): Promise<RemoteEvent[]> {
+  ): Promise<RemoteEvent[] | null> {
     const [event, defined] = [await this.events.find(account, id), readEvent(series)];
-    if (!event)
-      throw new ProviderError(
-        'temporary',
-        'Microsoft: an instance that is listed cannot be read now',
-      );
+    if (!event) return null;
     const fields = readEvent(event);
     if (!fields || !defined) return [];
     if (!event.isCancelled && Object.keys(differences(defined, fields, originalMs)).length === 0)
@@ -286,7 +316,19 @@ function note(found: Found, event: GraphEvent, etag = event['@odata.etag']): voi
 }
 
 const isIncomplete = (versions: readonly Version[], known: Record<string, string>): boolean =>
-  versions.some((one) => known[one.id] !== tagOf(one['@odata.etag']));
+  versions.some(({ id, '@odata.etag': etag }) => known[id] !== UNREAD && known[id] !== tagOf(etag));
+
+/** Events that could not be read and are asked for again, besides those that were modified. */
+function unreadVersions(
+  known: Record<string, string>,
+  recent: readonly { id: string }[],
+): Version[] {
+  const modified = new Set(recent.map(({ id }) => id));
+  return Object.keys(known)
+    .filter((id) => known[id] === UNREAD && !modified.has(id))
+    .slice(0, MOST_RETRIED)
+    .map((id) => ({ id, '@odata.etag': '' }));
+}
 
 function remoteOf(event: GraphEvent, content: RemoteEvent['content']): RemoteEvent {
   const { name, address } = event.organizer?.emailAddress ?? {};
