@@ -71,7 +71,11 @@ function readFile(file: string): Buffer {
 function kindOf(file: string, bytes: Buffer): Kind {
   const byName = KINDS.find((kind) => file.toLowerCase().endsWith(ENDINGS[kind]));
   if (byName) return byName;
-  const start = bytes.subarray(0, 1_000).toString('latin1').replace(/^\xef\xbb\xbf/, '').trimStart(); // prettier-ignore
+  const start = bytes
+    .subarray(0, 1_000)
+    .toString('latin1')
+    .replace(/^\xef\xbb\xbf/, '')
+    .trimStart();
   if (/^BEGIN:VCALENDAR/i.test(start)) return 'calendars';
   if (/^BEGIN:VCARD/i.test(start)) return 'contacts';
   if (/^[!-9;-~]+[ \t]*:/.test(start)) return 'mail';
@@ -85,7 +89,10 @@ function printable(kind: Kind, bytes: Buffer): object {
   if (kind !== 'mail') return answerTo[kind](bytes);
   const answer = answerTo.mail(bytes);
   const calendars = calendarsIn(answer);
-  const files = answer.files.map(({ bytes: content, ...file }) => ({ ...file, bytes: shortened(String(content)) })); // prettier-ignore
+  const files = answer.files.map(({ bytes: content, ...file }) => ({
+    ...file,
+    bytes: shortened(String(content)),
+  }));
   return { ...answer, files, ...(calendars.length > 0 ? { calendars } : {}) };
 }
 
@@ -124,9 +131,11 @@ function withoutEmpty(answer: object): object {
   const shorter = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(shorter);
     if (typeof value !== 'object' || value === null) return value;
-    const fields = Object.entries(value).filter(([key, one]) => key === 'warnings' || !isEmpty(one));
+    const fields = Object.entries(value).filter(
+      ([key, one]) => key === 'warnings' || !isEmpty(one),
+    );
     return Object.fromEntries(fields.map(([key, one]) => [key, shorter(one)]));
-  }; // prettier-ignore
+  };
   return Object.fromEntries(Object.entries(answer).map(([key, value]) => [key, shorter(value)]));
 }
 

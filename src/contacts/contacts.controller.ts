@@ -21,8 +21,12 @@ import { toListView } from '../platform/database/listing.ts';
 import { Endpoint } from '../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../platform/http/error.schema.ts';
 import {
-  toContactFilter, toContactInput, toContactView, toGroupView, toReadContactView,
-} from './contacts.mapper.ts'; // prettier-ignore
+  toContactFilter,
+  toContactInput,
+  toContactView,
+  toGroupView,
+  toReadContactView,
+} from './contacts.mapper.ts';
 import {
   contactGroupList, contactList, contactView, createContact, type CreateContact, listContactsQuery,
   type ListContactsQuery, listGroupsQuery, type ListGroupsQuery, pictureBytes, readContactQuery, type ReadContactQuery, updateContact,

@@ -21,10 +21,22 @@ const base64 = (text: string) => `=?utf-8?B?${Buffer.from(text).toString('base64
 let count = 0;
 
 const calendar = (method: string, uid: string, lines: readonly string[]) => [
-  'Subject: Meeting', 'MIME-Version: 1.0', 'Content-Type: text/calendar; charset=utf-8', '',
-  'BEGIN:VCALENDAR', 'VERSION:2.0', `METHOD:${method}`, 'BEGIN:VEVENT', `UID:${uid}`, 'DTSTART:20300601T100000Z',
-  'DTEND:20300601T110000Z', ...lines, 'END:VEVENT', 'END:VCALENDAR', '',
-]; // prettier-ignore
+  'Subject: Meeting',
+  'MIME-Version: 1.0',
+  'Content-Type: text/calendar; charset=utf-8',
+  '',
+  'BEGIN:VCALENDAR',
+  'VERSION:2.0',
+  `METHOD:${method}`,
+  'BEGIN:VEVENT',
+  `UID:${uid}`,
+  'DTSTART:20300601T100000Z',
+  'DTEND:20300601T110000Z',
+  ...lines,
+  'END:VEVENT',
+  'END:VCALENDAR',
+  '',
+];
 
 /** Headers that some readers take for those of an address, although another person wrote them. */
 const doubtful = (address: string): [string, string[]][] => [
@@ -41,10 +53,16 @@ const doubtful = (address: string): [string, string[]][] => [
   ['a comment with the address', [`From: eve@ext.test (${address})`]],
   ['a comment with another address', [`From: ${address} (eve@ext.test)`]],
   ['a route', [`From: <@${address.split('@')[1]}:eve@ext.test>`]],
-  ['a Reply-To and a Sender with the address', ['From: eve@ext.test', `Sender: ${address}`, `Reply-To: ${address}`]],
-  ['a message sent again by another person', [`From: Boss <${address}>`, 'Resent-From: eve@ext.test']],
+  [
+    'a Reply-To and a Sender with the address',
+    ['From: eve@ext.test', `Sender: ${address}`, `Reply-To: ${address}`],
+  ],
+  [
+    'a message sent again by another person',
+    [`From: Boss <${address}>`, 'Resent-From: eve@ext.test'],
+  ],
   ['very many authors', [`From: ${`${address}, `.repeat(500)}eve@ext.test`]],
-]; // prettier-ignore
+];
 
 describe('mail whose author is not certain', () => {
   let server: TestApp;
@@ -76,7 +94,15 @@ describe('mail whose author is not certain', () => {
   const invite = async (lines: readonly string[] = []) => {
     const uid = `author-${++count}@corp.test`;
     const organizer = [`ORGANIZER:mailto:${BOSS}`, `ATTENDEE:mailto:${bo.email}`];
-    await mail(bo, calendar('REQUEST', uid, [...organizer, 'DTSTAMP:20260101T000000Z', 'SUMMARY:Plan', ...lines])); // prettier-ignore
+    await mail(
+      bo,
+      calendar('REQUEST', uid, [
+        ...organizer,
+        'DTSTAMP:20260101T000000Z',
+        'SUMMARY:Plan',
+        ...lines,
+      ]),
+    );
     const later = ['SEQUENCE:5', 'DTSTAMP:20260202T000000Z', ...organizer];
     return { uid, later };
   };
@@ -111,12 +137,20 @@ describe('mail whose author is not certain', () => {
     ['with a name', ['From: "Boss, Big" <BOSS@corp.test>']],
     ['with a folded name that is the address', ['From: "boss@corp.test"', ' <boss@corp.test>']],
     ['with a comment as the name', ['From: boss@corp.test (Big Boss)']],
-    ['through a calendar service, automatically', ['From: Boss <boss@corp.test>', 'Sender: Calendar <calendar@service.test>', 'Return-Path: <>', 'Auto-Submitted: auto-generated']],
+    [
+      'through a calendar service, automatically',
+      [
+        'From: Boss <boss@corp.test>',
+        'Sender: Calendar <calendar@service.test>',
+        'Return-Path: <>',
+        'Auto-Submitted: auto-generated',
+      ],
+    ],
   ])('is unlike mail of the organizer %s, which cancels the meeting', async (_, header) => {
     const { uid, later } = await invite();
     await mail(bo, [...header, ...calendar('CANCEL', uid, later)]);
     expect(await meeting(uid)).toMatchObject([{ status: 'cancelled' }]);
-  }); // prettier-ignore
+  });
 
   it.each(doubtful(CY))("does not answer in a participant's name: %s", async (_, header) => {
     const [{ id: calendar_id }] = await get('/calendars', ada);

@@ -59,7 +59,12 @@ describe('messages whose Message-IDs are not as RFC 5322 wants them', () => {
     ];
     expect(new Set(messages.map(({ thread_id }) => thread_id)).size).toBe(1);
     const subject = randomUUID();
-    const answer = { to: [{ email: 'bo@elsewhere.test' }], subject, body: 'Yes', reply_to_message_id: messages[2]?.id }; // prettier-ignore
+    const answer = {
+      to: [{ email: 'bo@elsewhere.test' }],
+      subject,
+      body: 'Yes',
+      reply_to_message_id: messages[2]?.id,
+    };
     await request(server.url).post('/send').set(ada.bearer).send(answer).expect(200);
     const sent = await until('the answer', () => find(subject, 'sent'));
     expect(sent.thread_id).toBe(messages[0]?.thread_id);
@@ -73,7 +78,9 @@ describe('messages whose Message-IDs are not as RFC 5322 wants them', () => {
   it('are one thread if commas separate the references', async () => {
     const name = randomUUID();
     const first = await mail(`Message-ID: first.${name}@odd.test`);
-    const later = await mail(`References: other.${name}@odd.test, first.${name}@odd.test,last.${name}@odd.test`); // prettier-ignore
+    const later = await mail(
+      `References: other.${name}@odd.test, first.${name}@odd.test,last.${name}@odd.test`,
+    );
     expect(later.thread_id).toBe(first.thread_id);
   });
 });

@@ -54,7 +54,10 @@ describe('what applications use of the APIs of Google and Microsoft', () => {
       await registerCompany(server, application, company, world);
       const rights = ['mail', 'calendar', 'contacts'] as const;
       const person = { email, rights };
-      accounts.set(company.provider, await connectCompany(server, application, company, world, person)); // prettier-ignore
+      accounts.set(
+        company.provider,
+        await connectCompany(server, application, company, world, person),
+      );
     }
     for (const company of COMPANIES) await until('the mailbox', () => firstMessage(company));
   });
@@ -108,7 +111,9 @@ describe('what applications use of the APIs of Google and Microsoft', () => {
       gmail: gmail.total('project').units,
       'google-calendar': calendar.total('project').requests,
       'google-people': people.total('project').requests,
-      'microsoft-graph': worldOf(microsoft).stub.requests.filter(({ path }) => path.startsWith('/v1.0/')).length, // prettier-ignore
+      'microsoft-graph': worldOf(microsoft).stub.requests.filter(({ path }) =>
+        path.startsWith('/v1.0/'),
+      ).length,
     });
     await until('all calls to be counted and stored', async () =>
       isDeepStrictEqual(await counted(), charged()),
@@ -207,7 +212,10 @@ describe('what applications use of the APIs of Google and Microsoft', () => {
       world().addUser(email, 'Bo');
       for (let index = 0; index < 45; index += 1)
         await world().deliver(email, plainMessage(email, `Older ${index}`));
-      const bo = await connectCompany(server, application, google, world(), { email, rights: ['mail'] }); // prettier-ignore
+      const bo = await connectCompany(server, application, google, world(), {
+        email,
+        rights: ['mail'],
+      });
       await until('the newest messages', async () => (await count(bo)) >= 40);
       await arrive('News at 81 %');
       await until('news', async () => (await newest()) === 'News at 81 %');

@@ -25,7 +25,10 @@ interface Shown {
 const BO = 'bo@corp.test';
 const CY = 'cy@corp.test';
 const DEE = 'dee@other.test';
-const AT = { start_time: Date.UTC(2030, 5, 1, 10) / 1000, end_time: Date.UTC(2030, 5, 1, 11) / 1000 }; // prettier-ignore
+const AT = {
+  start_time: Date.UTC(2030, 5, 1, 10) / 1000,
+  end_time: Date.UTC(2030, 5, 1, 11) / 1000,
+};
 const DAILY = { rrule: ['RRULE:FREQ=DAILY;COUNT=4'], timezone: 'Europe/Berlin' };
 
 describe('answers by mail to events of the account', () => {
@@ -61,20 +64,43 @@ describe('answers by mail to events of the account', () => {
   };
   let stamp = 0;
   /** An answer by mail, whose ATTENDEE and other lines are given. */
-  const reply = async (uid: string, from: string, lines: readonly string[], header: string[] = []) => {
+  const reply = async (
+    uid: string,
+    from: string,
+    lines: readonly string[],
+    header: string[] = [],
+  ) => {
     stamp += 1;
     const time = `2026020${Math.floor(stamp / 60) + 1}T00${String(stamp % 60).padStart(2, '0')}00Z`;
-    const id = await deliver(server, ada, [
-      ...header, 'Subject: Answer', 'MIME-Version: 1.0', 'Content-Type: text/calendar; charset=utf-8; method=REPLY', '',
-      'BEGIN:VCALENDAR', 'VERSION:2.0', 'METHOD:REPLY', 'BEGIN:VEVENT', `UID:${uid}`, `DTSTAMP:${time}`,
-      `ORGANIZER:mailto:${ada.email}`, ...lines, 'END:VEVENT', 'END:VCALENDAR', '',
-    ], from);
+    const id = await deliver(
+      server,
+      ada,
+      [
+        ...header,
+        'Subject: Answer',
+        'MIME-Version: 1.0',
+        'Content-Type: text/calendar; charset=utf-8; method=REPLY',
+        '',
+        'BEGIN:VCALENDAR',
+        'VERSION:2.0',
+        'METHOD:REPLY',
+        'BEGIN:VEVENT',
+        `UID:${uid}`,
+        `DTSTAMP:${time}`,
+        `ORGANIZER:mailto:${ada.email}`,
+        ...lines,
+        'END:VEVENT',
+        'END:VCALENDAR',
+        '',
+      ],
+      from,
+    );
     server.app.get(Signals).wake('sync');
     await until('the message', async () => {
       const text = 'select 1 from message where account_id = $1 and message_id_header = $2';
       return (await server.app.get(Database).query(text, [ada.id, id])).length > 0;
     });
-  }; // prettier-ignore
+  };
   const statuses = async (id: string) => {
     const { participants }: Shown = await call('get', `/events/${id}`);
     return Object.fromEntries(participants.map(({ email, status }) => [email, status]));
@@ -94,21 +120,51 @@ describe('answers by mail to events of the account', () => {
 
   describe('for one instance of a series', () => {
     it.each([
-      ['with times', { when: AT, recurrence: DAILY }, 'RECURRENCE-ID:20300602T100000Z', '20300602T100000Z'],
-      ['named in a zone', { when: AT, recurrence: DAILY }, 'RECURRENCE-ID;TZID=Europe/Berlin:20300602T120000', '20300602T100000Z'],
-      ['named by its day', { when: AT, recurrence: DAILY }, 'RECURRENCE-ID;VALUE=DATE:20300602', '20300602T100000Z'],
-      ['of whole days', { when: { date: '2030-06-01' }, recurrence: DAILY }, 'RECURRENCE-ID;VALUE=DATE:20300602', '20300602'],
+      [
+        'with times',
+        { when: AT, recurrence: DAILY },
+        'RECURRENCE-ID:20300602T100000Z',
+        '20300602T100000Z',
+      ],
+      [
+        'named in a zone',
+        { when: AT, recurrence: DAILY },
+        'RECURRENCE-ID;TZID=Europe/Berlin:20300602T120000',
+        '20300602T100000Z',
+      ],
+      [
+        'named by its day',
+        { when: AT, recurrence: DAILY },
+        'RECURRENCE-ID;VALUE=DATE:20300602',
+        '20300602T100000Z',
+      ],
+      [
+        'of whole days',
+        { when: { date: '2030-06-01' }, recurrence: DAILY },
+        'RECURRENCE-ID;VALUE=DATE:20300602',
+        '20300602',
+      ],
     ])('change the status in that instance only: %s', async (_, fields, line, start) => {
       const { id, ical_uid: uid } = await create({ ...fields, metadata: { room: '7' } });
       await reply(uid, BO, [line, accepted(BO), 'COMMENT:Only then']);
       const instance: Shown = await call('get', `/events/${id}_${start}`);
       expect(instance).toMatchObject({
-        title: 'Plan', master_event_id: id, metadata: { room: '7' },
-        participants: [{ email: BO, name: 'Bo', status: 'yes', comment: 'Only then' }, { email: CY, status: 'noreply' }],
+        title: 'Plan',
+        master_event_id: id,
+        metadata: { room: '7' },
+        participants: [
+          { email: BO, name: 'Bo', status: 'yes', comment: 'Only then' },
+          { email: CY, status: 'noreply' },
+        ],
       });
       expect(await statuses(id)).toEqual({ [BO]: 'noreply', [CY]: 'noreply' });
       const all = await instancesOf(uid);
-      expect(all.map(({ participants: [bo] }) => bo?.status)).toEqual(['noreply', 'yes', 'noreply', 'noreply']);
+      expect(all.map(({ participants: [bo] }) => bo?.status)).toEqual([
+        'noreply',
+        'yes',
+        'noreply',
+        'noreply',
+      ]);
       expect(await webhooksOf(instance.id)).toEqual(['event.created']);
       await until('the instance at the provider', async () => {
         const text = `select 1 from event where id = $1 and provider_id is not null and provider_version = version`;
@@ -117,7 +173,7 @@ describe('answers by mail to events of the account', () => {
       await reply(uid, CY, [line, `ATTENDEE;PARTSTAT=DECLINED:mailto:${CY}`]);
       expect(await statuses(instance.id)).toEqual({ [BO]: 'yes', [CY]: 'no' });
       expect(await webhooksOf(instance.id)).toEqual(['event.created', 'event.updated']);
-    }); // prettier-ignore
+    });
 
     it('change a moved instance, and later ones of the series with it', async () => {
       const { id, ical_uid: uid } = await create({ recurrence: DAILY });
@@ -146,7 +202,10 @@ describe('answers by mail to events of the account', () => {
     it('make one row of several answers that arrive together', async () => {
       const { id, ical_uid: uid } = await create({ recurrence: DAILY });
       const line = 'RECURRENCE-ID:20300603T100000Z';
-      await Promise.all([reply(uid, BO, [line, accepted(BO)]), reply(uid, CY, [line, accepted(CY)])]); // prettier-ignore
+      await Promise.all([
+        reply(uid, BO, [line, accepted(BO)]),
+        reply(uid, CY, [line, accepted(CY)]),
+      ]);
       expect(await statuses(`${id}_20300603T100000Z`)).toEqual({ [BO]: 'yes', [CY]: 'yes' });
       expect(await instancesOf(uid)).toHaveLength(4);
     });
@@ -172,13 +231,18 @@ describe('answers by mail to events of the account', () => {
       ['with another SENT-BY', 'eve@corp.test', by('assistant@corp.test'), []],
       ['of another domain', 'eve@ext.test', by('eve@ext.test'), []],
       ['of a domain that ends alike', 'eve@evil-corp.test', by('eve@evil-corp.test'), []],
-      ['with a second author', 'eve@corp.test', by('assistant@corp.test'), ['From: assistant@corp.test, eve@corp.test']],
+      [
+        'with a second author',
+        'eve@corp.test',
+        by('assistant@corp.test'),
+        ['From: assistant@corp.test, eve@corp.test'],
+      ],
       ['in Sender', 'eve@ext.test', by('assistant@corp.test'), ['Sender: assistant@corp.test']],
     ])('do not count %s', async (_, from, parameters, header) => {
       const { id, ical_uid: uid } = await create();
       await reply(uid, from, [accepted(BO, parameters)], header);
       expect(await statuses(id)).toEqual({ [BO]: 'noreply', [CY]: 'noreply' });
-    }); // prettier-ignore
+    });
 
     it('add nobody in the name of the participant', async () => {
       const { id, ical_uid: uid } = await create();
@@ -219,7 +283,9 @@ describe('answers by mail to events of the account', () => {
       const instance = await statuses(`${id}_20300602T100000Z`);
       expect(instance).toEqual({ [BO]: 'noreply', [CY]: 'noreply', 'eli@corp.test': 'yes' });
       expect(await statuses(id)).toEqual({ [BO]: 'noreply', [CY]: 'noreply' });
-      await reply(uid, 'fay@corp.test', [accepted('fay@corp.test', ';DELEGATED-FROM="mailto:x@corp.test"')]); // prettier-ignore
+      await reply(uid, 'fay@corp.test', [
+        accepted('fay@corp.test', ';DELEGATED-FROM="mailto:x@corp.test"'),
+      ]);
       expect(Object.keys(await statuses(id))).toHaveLength(2);
     });
   });

@@ -179,7 +179,9 @@ describe('a message that was just sent', () => {
       notified('message.created', ada).some(({ object_data: { id } }) => id === last.id),
     );
     const ids = (type: string) =>
-      notified(type, ada).map(({ object_data: { id } }) => id).toSorted(); // prettier-ignore
+      notified(type, ada)
+        .map(({ object_data: { id } }) => id)
+        .toSorted();
     expect(ids('message.created')).toEqual([first.id, reply.id, last.id].toSorted());
     const { body: contacts } = await get(ada, '/contacts').query({ source: 'inbox' });
     expect(ids('contact.created')).toEqual((contacts as Shown[]).map(({ id }) => id).toSorted());
@@ -321,8 +323,13 @@ describe('a message that was just sent', () => {
   it('is told apart from another one with the same Message-ID', async () => {
     const ada = await connected(NO_COPIES);
     const mime = [
-      'Message-ID: <twice@elsewhere.test>', `From: ${ada.email}`, `To: ${BO.email}`, 'Subject: Twice', '', 'Hello',
-    ].join('\r\n'); // prettier-ignore
+      'Message-ID: <twice@elsewhere.test>',
+      `From: ${ada.email}`,
+      `To: ${BO.email}`,
+      'Subject: Twice',
+      '',
+      'Hello',
+    ].join('\r\n');
     const [first, second] = [await sendRaw(ada, mime), await sendRaw(ada, mime)];
     expect([first.status, second.status]).toEqual([200, 200]);
     const ids = [first.body.id, second.body.id];

@@ -548,43 +548,95 @@ describe('tracking', () => {
 
   describe('reports a bounce', () => {
     const STATUS = [
-      'Content-Type: message/delivery-status', '', 'Reporting-MTA: dns; mx.test', '', 'Final-Recipient: rfc822; bo@elsewhere.test',
-      'Action: failed', 'Status: 5.1.1', '',
-    ]; // prettier-ignore
+      'Content-Type: message/delivery-status',
+      '',
+      'Reporting-MTA: dns; mx.test',
+      '',
+      'Final-Recipient: rfc822; bo@elsewhere.test',
+      'Action: failed',
+      'Status: 5.1.1',
+      '',
+    ];
     const report = (about: string) => [
-      'Content-Type: multipart/report; report-type=delivery-status; boundary="r"', '', '--r', '', 'Sorry', '--r', ...STATUS,
-      '--r', 'Content-Type: message/rfc822', '', `Message-ID: ${about}`, 'Subject: x', '', 'x', '--r--', '',
-    ]; // prettier-ignore
+      'Content-Type: multipart/report; report-type=delivery-status; boundary="r"',
+      '',
+      '--r',
+      '',
+      'Sorry',
+      '--r',
+      ...STATUS,
+      '--r',
+      'Content-Type: message/rfc822',
+      '',
+      `Message-ID: ${about}`,
+      'Subject: x',
+      '',
+      'x',
+      '--r--',
+      '',
+    ];
     const within = (boundary: string, lines: readonly string[]) => [
-      `Content-Type: multipart/mixed; boundary="${boundary}"`, '', `--${boundary}`, ...lines, `--${boundary}`, '',
-      'Checked by a gateway', `--${boundary}--`, '',
-    ]; // prettier-ignore
+      `Content-Type: multipart/mixed; boundary="${boundary}"`,
+      '',
+      `--${boundary}`,
+      ...lines,
+      `--${boundary}`,
+      '',
+      'Checked by a gateway',
+      `--${boundary}--`,
+      '',
+    ];
     const forwarded = (about: string) => [
-      'Content-Type: message/rfc822', '', 'From: MAILER-DAEMON@mx.test', 'MIME-Version: 1.0', ...report(about),
-    ]; // prettier-ignore
+      'Content-Type: message/rfc822',
+      '',
+      'From: MAILER-DAEMON@mx.test',
+      'MIME-Version: 1.0',
+      ...report(about),
+    ];
     const notice = (about: string) => [
-      'X-Failed-Recipients: Bo@elsewhere.test', `References: ${about}`, 'Content-Type: text/plain', '', 'Failed:', '',
-      '  bo@elsewhere.test', '    550 5.1.1 Unknown user', '',
-    ]; // prettier-ignore
+      'X-Failed-Recipients: Bo@elsewhere.test',
+      `References: ${about}`,
+      'Content-Type: text/plain',
+      '',
+      'Failed:',
+      '',
+      '  bo@elsewhere.test',
+      '    550 5.1.1 Unknown user',
+      '',
+    ];
     const copied = (about: string) => [
-      ...notice('<another@x.test>'), '------ This is a copy of your message, including all the headers. ------', '',
-      `Message-ID: ${about}`, 'Subject: x', '', 'x',
-    ]; // prettier-ignore
+      ...notice('<another@x.test>'),
+      '------ This is a copy of your message, including all the headers. ------',
+      '',
+      `Message-ID: ${about}`,
+      'Subject: x',
+      '',
+      'x',
+    ];
     const bouncesOf = (id: string) => received('message.bounced', id);
 
     it.each<[string, (about: string) => string[]]>([
-      ['in a multipart/mixed, beside the footer of a gateway', (about) => within('a', report(about))],
+      [
+        'in a multipart/mixed, beside the footer of a gateway',
+        (about) => within('a', report(about)),
+      ],
       ['behind two gateways', (about) => within('a', within('b', report(about)))],
       ['in a message that names the failed recipients in its header', notice],
       ['in such a message with a copy of the original', copied],
     ])('that comes %s', async (what, lines) => {
       const { copy } = await sent(`bounces ${what}`, { tracking: undefined });
-      await deliver(server, ada, ['Subject: Failed', 'MIME-Version: 1.0', ...lines(await headerOf(copy))]);
+      await deliver(server, ada, [
+        'Subject: Failed',
+        'MIME-Version: 1.0',
+        ...lines(await headerOf(copy)),
+      ]);
       const [bounced] = await until('the bounce', async () => some(bouncesOf(copy.id)));
       expect(bounced?.object_data.metadata).toMatchObject({
-        type: 'hard', code: '5.1.1', bounced_addresses: ['bo@elsewhere.test'],
+        type: 'hard',
+        code: '5.1.1',
+        bounced_addresses: ['bo@elsewhere.test'],
       });
-    }); // prettier-ignore
+    });
 
     it('once, and none for reports that people forward or that are hidden deeply', async () => {
       const { copy } = await sent('forwarded reports', { tracking: undefined });

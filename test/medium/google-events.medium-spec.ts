@@ -260,7 +260,17 @@ describe('events at the stub of Google', () => {
     it('lets writes wait for minutes, then longer, and reads at once, if Google limits the use of calendars', async () => {
       const { create, since, calendar, account } = begin();
       const { providerId } = await create(meeting);
-      const error = { code: 403, message: 'Calendar usage limits exceeded.', errors: [{ message: 'Calendar usage limits exceeded.', domain: 'usageLimits', reason: 'quotaExceeded' }] }; // prettier-ignore
+      const error = {
+        code: 403,
+        message: 'Calendar usage limits exceeded.',
+        errors: [
+          {
+            message: 'Calendar usage limits exceeded.',
+            domain: 'usageLimits',
+            reason: 'quotaExceeded',
+          },
+        ],
+      };
       const match = ({ method }: { method: string }) => method === 'PATCH';
       fixture.stub.faults.add({ match, answer: { status: 403, body: { error } } });
       const write = () => calendar.updateEvent(account, providerId, { ...meeting, title: 'Other' });

@@ -318,15 +318,25 @@ describe('mail of Google accounts', () => {
         error: {
           code: 400,
           message: 'Precondition check failed.',
-          errors: [{ message: 'Precondition check failed.', domain: 'global', reason: 'failedPrecondition' }],
+          errors: [
+            {
+              message: 'Precondition check failed.',
+              domain: 'global',
+              reason: 'failedPrecondition',
+            },
+          ],
           status: 'FAILED_PRECONDITION',
         },
       },
-    }; // prettier-ignore
+    };
     const refuse = (path: RegExp, times: number) =>
       fixture.stub.faults.add({ match: (one) => path.test(one.path), times, answer: passing });
     const states = (account: ProviderAccount, ...providerIds: string[]) =>
-      fixture.connector.mail.readMessages(account, { providerIds, content: false, priority: 'history' }); // prettier-ignore
+      fixture.connector.mail.readMessages(account, {
+        providerIds,
+        content: false,
+        priority: 'history',
+      });
 
     it('does not end a message, which was not sent', async () => {
       const account = fixture.account();

@@ -216,44 +216,60 @@ describeWith(['radicale', 'xandikos'], 'contacts on a CardDAV server, through th
     };
     await put(card(UNREADABLE));
     const [plain] = await api('get', '/contacts');
-    expect([plain.given_name, plain.phone_numbers.length, 'warnings' in plain]).toEqual(['Wy', 1, false]);
-    const expanded = { ...plain, warnings: [expect.stringContaining(`"${UNREADABLE}" cannot be read`)] };
+    expect([plain.given_name, plain.phone_numbers.length, 'warnings' in plain]).toEqual([
+      'Wy',
+      1,
+      false,
+    ]);
+    const expanded = {
+      ...plain,
+      warnings: [expect.stringContaining(`"${UNREADABLE}" cannot be read`)],
+    };
     expect(await api('get', '/contacts?view=expanded')).toEqual([expanded]);
     expect(await api('get', `/contacts/${plain.id}?view=expanded`)).toEqual(expanded);
     expect(await api('get', `/contacts/${plain.id}`)).toEqual(plain);
     const { deltas } = await api('get', '/delta?cursor=0&view=expanded&include_types=contact');
-    expect(deltas.map(({ attributes }: { attributes: object }) => attributes)).toContainEqual(expanded);
+    expect(deltas.map(({ attributes }: { attributes: object }) => attributes)).toContainEqual(
+      expanded,
+    );
     expect(await failures()).toMatchObject([{ reason: expect.stringContaining(UNREADABLE) }]);
     await written(await api('put', `/contacts/${plain.id}`, { job_title: 'Captain' }));
     expect((await other('GET', `${path}w.vcf`)).text).toContain(UNREADABLE);
     await put(card());
     expect(await api('get', `/contacts/${plain.id}?view=expanded`)).toMatchObject({ warnings: [] });
     await put(card(UNREADABLE));
-    expect(await api('get', `/contacts/${plain.id}?view=expanded`)).toMatchObject({ warnings: expanded.warnings });
+    expect(await api('get', `/contacts/${plain.id}?view=expanded`)).toMatchObject({
+      warnings: expanded.warnings,
+    });
     await other('DELETE', `${path}w.vcf`);
     await syncNow();
     expect(await failures()).toEqual([]);
-  }); // prettier-ignore
+  });
 
   it('shows every nickname of a card, and keeps the list when other fields or one of the names change', async () => {
     const { api, syncNow, written, other, path } = await connect(atXandikos());
     const lines = ['FN:Nic', 'N:;Nic;;;', 'NICKNAME:Addy,Ads', 'NICKNAME:Big\\, A'];
     await other('PUT', `${path}n.vcf`, vcf('n', lines), TYPE);
     await syncNow();
-    const [nic] = (await api('get', '/contacts')).filter((one: { given_name: string }) => one.given_name === 'Nic');
+    const [nic] = (await api('get', '/contacts')).filter(
+      (one: { given_name: string }) => one.given_name === 'Nic',
+    );
     expect(nic.nickname).toBe('Addy, Ads, Big, A');
     const { text } = await other('GET', `${path}n.vcf`);
     await written(await api('put', `/contacts/${nic.id}`, { nickname: nic.nickname }));
     expect((await other('GET', `${path}n.vcf`)).text).toBe(text);
-    await written(await api('put', `/contacts/${nic.id}`, { nickname: nic.nickname, job_title: 'Captain' }));
-    const nicknames = (card: string) => card.split('\r\n').filter((line) => line.startsWith('NICKNAME'));
+    await written(
+      await api('put', `/contacts/${nic.id}`, { nickname: nic.nickname, job_title: 'Captain' }),
+    );
+    const nicknames = (card: string) =>
+      card.split('\r\n').filter((line) => line.startsWith('NICKNAME'));
     const after = (await other('GET', `${path}n.vcf`)).text;
     expect([nicknames(after), after.includes('TITLE:Captain')]).toEqual([nicknames(text), true]);
     await written(await api('put', `/contacts/${nic.id}`, { nickname: 'Addy, Bo' }));
     expect(nicknames((await other('GET', `${path}n.vcf`)).text)).toEqual(['NICKNAME:Addy,Bo']);
     await syncNow();
     expect(await api('get', `/contacts/${nic.id}`)).toMatchObject({ nickname: 'Addy, Bo' });
-  }); // prettier-ignore
+  });
 
   it('merges changes of both sides, and fails the job of a change that would overwrite the other side\'s', async () => {
     const { api, syncNow, written, outcome, other, path } = await connect();

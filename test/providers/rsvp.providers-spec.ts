@@ -198,55 +198,107 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
     const remote = davAccount(radicale.url, user.email, user.password);
     const path = await makeCalendar(remote);
     const application = await createApplication(server.app);
-    const cy = await connectMailbox(server, application, user, { ...servers.settingsOf(user), caldav_url: radicale.url });
+    const cy = await connectMailbox(server, application, user, {
+      ...servers.settingsOf(user),
+      caldav_url: radicale.url,
+    });
     const other = otherClient(remote);
     const send = async (method: 'get' | 'post' | 'put', where: string, body?: object) =>
       (await request(server.url)[method](where).set(cy.bearer).send(body).expect(200)).body;
-    const calendar = await until('the calendar', async () =>
-      ((await send('get', '/calendars')) as { id: string; read_only: boolean }[]).find((one) => !one.read_only) ?? false, PATIENCE_MS);
+    const calendar = await until(
+      'the calendar',
+      async () =>
+        ((await send('get', '/calendars')) as { id: string; read_only: boolean }[]).find(
+          (one) => !one.read_only,
+        ) ?? false,
+      PATIENCE_MS,
+    );
     const dee = `dee@${bo.email.split('@')[1]}`;
     const { id } = await send('post', '/events', {
-      calendar_id: calendar.id, title: 'Daily', when: { start_time: Date.UTC(2030, 5, 1, 10) / 1000, end_time: Date.UTC(2030, 5, 1, 11) / 1000 },
-      participants: [{ email: bo.email, name: 'Bo' }, { email: dee }], recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=4'], timezone: 'Europe/Berlin' },
+      calendar_id: calendar.id,
+      title: 'Daily',
+      when: {
+        start_time: Date.UTC(2030, 5, 1, 10) / 1000,
+        end_time: Date.UTC(2030, 5, 1, 11) / 1000,
+      },
+      participants: [{ email: bo.email, name: 'Bo' }, { email: dee }],
+      recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=4'], timezone: 'Europe/Berlin' },
     });
     const file = async () => (await other('GET', `${path}${id}.ics`)).text;
     const statusesIn = async (text?: string) =>
-      new ICAL.Component(ICAL.parse(text ?? (await file())) as unknown[]).getAllSubcomponents('vevent').map((event) => [
-        event.getFirstPropertyValue('recurrence-id')?.toString(),
-        ...event.getAllProperties('attendee').map((one) => one.getFirstParameter('partstat')),
-      ]);
+      new ICAL.Component(ICAL.parse(text ?? (await file())) as unknown[])
+        .getAllSubcomponents('vevent')
+        .map((event) => [
+          event.getFirstPropertyValue('recurrence-id')?.toString(),
+          ...event.getAllProperties('attendee').map((one) => one.getFirstParameter('partstat')),
+        ]);
     await until('the series', async () => (await file()).includes('RRULE'), PATIENCE_MS);
     const uid = /^UID:(.*)$/m.exec(await file())?.[1]?.trim();
 
     const answer = (...lines: readonly string[]) =>
-      request(server.url).post('/send').set(bo.bearer).set('Content-Type', 'message/rfc822').send([
-        `From: ${bo.email}`, `To: ${cy.email}`, 'Subject: Accepted', 'MIME-Version: 1.0', 'Content-Type: text/calendar; method=REPLY', '',
-        'BEGIN:VCALENDAR', 'METHOD:REPLY', 'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', `ORGANIZER:mailto:${cy.email}`,
-        'RECURRENCE-ID:20300602T100000Z', ...lines, 'END:VEVENT', 'END:VCALENDAR', '',
-      ].join('\r\n')).expect(200);
+      request(server.url)
+        .post('/send')
+        .set(bo.bearer)
+        .set('Content-Type', 'message/rfc822')
+        .send(
+          [
+            `From: ${bo.email}`,
+            `To: ${cy.email}`,
+            'Subject: Accepted',
+            'MIME-Version: 1.0',
+            'Content-Type: text/calendar; method=REPLY',
+            '',
+            'BEGIN:VCALENDAR',
+            'METHOD:REPLY',
+            'BEGIN:VEVENT',
+            `UID:${uid}`,
+            'DTSTAMP:20260101T000000Z',
+            `ORGANIZER:mailto:${cy.email}`,
+            'RECURRENCE-ID:20300602T100000Z',
+            ...lines,
+            'END:VEVENT',
+            'END:VCALENDAR',
+            '',
+          ].join('\r\n'),
+        )
+        .expect(200);
     await answer(`ATTENDEE;PARTSTAT=ACCEPTED:mailto:${bo.email}`);
     await answer(`ATTENDEE;PARTSTAT=DECLINED;SENT-BY="mailto:${bo.email}":mailto:${dee}`);
     const shown = async (start: string): Promise<string[]> => {
       const { participants } = (await send('get', `/events/${id}_${start}`)) as Invited;
       return participants.map(({ status }) => status);
     };
-    await until('both answers', async () => (await shown('20300602T100000Z')).join() === 'yes,no', PATIENCE_MS);
+    await until(
+      'both answers',
+      async () => (await shown('20300602T100000Z')).join() === 'yes,no',
+      PATIENCE_MS,
+    );
     const untouched = [undefined, 'NEEDS-ACTION', 'NEEDS-ACTION'];
     const instance = ['2030-06-02T12:00:00', 'ACCEPTED', 'DECLINED'];
-    await until('the answers at the server', async () =>
-      JSON.stringify(await statusesIn()) === JSON.stringify([untouched, instance]), PATIENCE_MS);
+    await until(
+      'the answers at the server',
+      async () => JSON.stringify(await statusesIn()) === JSON.stringify([untouched, instance]),
+      PATIENCE_MS,
+    );
 
     // Another program changes the series, so that the next pass reads the object again.
     const renamed = (await file()).replaceAll('SUMMARY:Daily', 'SUMMARY:Standup');
-    expect((await other('PUT', `${path}${id}.ics`, renamed, { 'content-type': 'text/calendar' })).status).toBeLessThan(300);
+    expect(
+      (await other('PUT', `${path}${id}.ics`, renamed, { 'content-type': 'text/calendar' })).status,
+    ).toBeLessThan(300);
     await until('a request for the next pass', async () => {
-      const text = "update sync_job set calendars_at = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1";
+      const text =
+        "update sync_job set calendars_at = 'epoch', run_at = now() where account_id = $1 and state = 0 returning 1";
       return (await server.app.get(Database).query(text, [cy.id])).length > 0;
     });
     server.app.get(Signals).wake('sync');
-    await until('the next pass', async () => ((await send('get', `/events/${id}`)) as Invited).title === 'Standup', PATIENCE_MS);
+    await until(
+      'the next pass',
+      async () => ((await send('get', `/events/${id}`)) as Invited).title === 'Standup',
+      PATIENCE_MS,
+    );
     expect(await shown('20300602T100000Z')).toEqual(['yes', 'no']);
     expect(await shown('20300603T100000Z')).toEqual(['noreply', 'noreply']);
     expect(await statusesIn()).toEqual([untouched, instance]);
-  }); // prettier-ignore
+  });
 });

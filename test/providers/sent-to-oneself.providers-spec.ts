@@ -72,7 +72,8 @@ describeWith(['dovecot', 'exim4'], 'a message to oneself over real servers', () 
     await until(
       'the change',
       async () =>
-        (await api<{ status: string }>('get', `/job-statuses/${job_status_id}`)).status === 'successful', // prettier-ignore
+        (await api<{ status: string }>('get', `/job-statuses/${job_status_id}`)).status ===
+        'successful',
       30_000,
     );
   }

@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { MailPort, OutgoingMessage, ProviderAccount } from '../../src/providers/port/connector.ts'; // prettier-ignore
+import type {
+  MailPort,
+  OutgoingMessage,
+  ProviderAccount,
+} from '../../src/providers/port/connector.ts';
 import { codeOf, outgoing, sendControl } from './contract-tools.ts';
 
 /** A provider whose unpleasant behaviour a test can choose. */

@@ -9,7 +9,15 @@ import type { StubRequest } from './remote-stub/messages.ts';
 import { accountWithToken, type ProviderParts, startProviderParts } from './provider-parts.ts';
 
 const LIMIT = { units: 100_000_000, seconds: 1 };
-const SCOPES = ['User.Read', 'Mail.ReadWrite', 'Mail.Send', 'Mail.Send.Shared', 'Calendars.ReadWrite', 'Contacts.ReadWrite', 'Place.Read.All']; // prettier-ignore
+const SCOPES = [
+  'User.Read',
+  'Mail.ReadWrite',
+  'Mail.Send',
+  'Mail.Send.Shared',
+  'Calendars.ReadWrite',
+  'Contacts.ReadWrite',
+  'Place.Read.All',
+];
 
 /**
  * The connector of Microsoft for a server that stands in for Microsoft, with quotas that are never

@@ -130,7 +130,9 @@ const blockedApplication: Behaviour = {
   async try({ company }) {
     const answer = await company.call('GET', `${ME}/profile`);
     const facts = { status: answer.status, error: errorWord(answer) };
-    return answer.status === 403 ? { answer: 'yes', facts } : { answer: 'open', facts: { ...facts, needsBlockedAccount: true } }; // prettier-ignore
+    return answer.status === 403
+      ? { answer: 'yes', facts }
+      : { answer: 'open', facts: { ...facts, needsBlockedAccount: true } };
   },
 };
 

@@ -63,7 +63,12 @@ function offsetText(value: string): string | null {
 
 /** Reads a rule. Names and values may be in small letters, and parts may be empty. */
 function readRule(line: ContentLine, parts: LineParts): ReadLine {
-  const rule = parts.value.toUpperCase().split(';').map((part) => part.trim()).filter(Boolean).join(';'); // prettier-ignore
+  const rule = parts.value
+    .toUpperCase()
+    .split(';')
+    .map((part) => part.trim())
+    .filter(Boolean)
+    .join(';');
   const problem = problemOf(rule);
   if (problem !== null) return unreadableLine(line, problem);
   return checked(line, parts, rule, 'parameters that can be read');

@@ -44,7 +44,10 @@ describe('the author of a message', () => {
     ['a name that is another address', 'From: "eve@ext.test" <boss@corp.test>'],
     ['a name with another address', 'From: "Boss (eve@ext.test)" <boss@corp.test>'],
     ['an unquoted name with another address', 'From: eve@ext.test <boss@corp.test>'],
-    ['an encoded name with another address', `From: ${base64('Eve <eve@ext.test>')} <boss@corp.test>`],
+    [
+      'an encoded name with another address',
+      `From: ${base64('Eve <eve@ext.test>')} <boss@corp.test>`,
+    ],
     ['an encoded word for the address', `From: ${base64('boss@corp.test')}`],
     ['an encoded word in the address', `From: <${base64('boss')}@corp.test>`],
     ['an encoded comma between addresses', `From: ${base64('boss@corp.test,')} <eve@ext.test>`],
@@ -59,7 +62,7 @@ describe('the author of a message', () => {
     ['an empty field', 'From: '],
   ])('is unknown for %s', (_, from) => {
     expect(authorOf(from, 'Subject: x')).toBeNull();
-  }); // prettier-ignore
+  });
 
   it.each([
     ['no From', ['Sender: boss@corp.test', 'Reply-To: boss@corp.test']],
@@ -67,14 +70,20 @@ describe('the author of a message', () => {
     ['the same field twice', [BOSS, BOSS]],
     ['a second field with a space in front of the colon', [BOSS, 'FROM : eve@ext.test']],
     ['a second field behind a lone CR', ['Subject: x\rFrom: eve@ext.test', BOSS]],
-    ['a second field behind 20,000 others', [BOSS, ...Array(20_000).fill('X: y'), 'From: a@b.test']],
+    [
+      'a second field behind 20,000 others',
+      [BOSS, ...Array(20_000).fill('X: y'), 'From: a@b.test'],
+    ],
     ['a header that may be cut off', [BOSS, `X: ${'y'.repeat(300_000)}`]],
     ['a message that another person has sent again', [BOSS, 'Resent-From: eve@ext.test']],
     ['a message sent again by several', [BOSS, 'Resent-Sender: boss@corp.test, eve@ext.test']],
-    ['a failed DMARC check', [BOSS, 'Authentication-Results: mx;\r\n spf=pass;\r\n\tDMARC=fail (p=none)']],
+    [
+      'a failed DMARC check',
+      [BOSS, 'Authentication-Results: mx;\r\n spf=pass;\r\n\tDMARC=fail (p=none)'],
+    ],
   ])('is unknown for %s', (_, lines) => {
     expect(authorOf(...(lines as string[]))).toBeNull();
-  }); // prettier-ignore
+  });
 
   it.each([
     ['a Sender that differs', ['Sender: Calendar <calendar-notification@service.test>']],

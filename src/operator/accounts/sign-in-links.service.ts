@@ -70,10 +70,22 @@ export class SignInLinks {
         'application.redirect-uri',
         'The application has no redirect address to which the sign-in could return: its owner sets redirect_uris with PUT /a/{client_id}.',
       );
-    const { request, url } = await this.starts.connect(applicationId, {
-      provider: null, redirectUri, grantId: accountId, grantField: 'account_id', loginHint: email,
-      clientState: null, expiresIn: seconds, settings: null, metadata: null, scope: null,
-    }, () => undefined); // prettier-ignore
+    const { request, url } = await this.starts.connect(
+      applicationId,
+      {
+        provider: null,
+        redirectUri,
+        grantId: accountId,
+        grantField: 'account_id',
+        loginHint: email,
+        clientState: null,
+        expiresIn: seconds,
+        settings: null,
+        metadata: null,
+        scope: null,
+      },
+      () => undefined,
+    );
     await recordAudit(this.database, {
       actor,
       action: 'account.sign-in-link',

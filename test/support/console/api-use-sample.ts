@@ -7,7 +7,11 @@ export function apiUseSample(
   changed: Partial<ApiUseState> = {},
 ): ApiUseState {
   return {
-    application: { id: '019aa1b2-0000-7000-8000-000000000002', clientId: 'acme', name: text('Acme CRM') },
+    application: {
+      id: '019aa1b2-0000-7000-8000-000000000002',
+      clientId: 'acme',
+      name: text('Acme CRM'),
+    },
     company: 'google',
     api: 'gmail',
     counts: 'units',
@@ -22,7 +26,7 @@ export function apiUseSample(
     costForecast: null,
     ...changed,
   };
-} // prettier-ignore
+}
 
 /** The use of one application on its page. */
 export function apiUseListSample(now: Date, text: (words: string) => string): ApiUseList {

@@ -19,8 +19,16 @@ import { contactFields } from '../../../src/providers/port/contact-content.ts';
 import { storableWarnings } from '../../../src/providers/port/warnings.ts';
 import type { Kind } from './corpus.ts';
 import {
-  intervalsOf, type Shown, shownContact, shownEvent, shownFile, shownMessage, SPAN_SECONDS, startOf, textOf,
-} from './shown.ts'; // prettier-ignore
+  intervalsOf,
+  type Shown,
+  shownContact,
+  shownEvent,
+  shownFile,
+  shownMessage,
+  SPAN_SECONDS,
+  startOf,
+  textOf,
+} from './shown.ts';
 
 /*
  * What the API answers about a file, by the same functions that a sync pass and a request use, but

@@ -7,7 +7,10 @@ import { CORPUS } from './corpus.ts';
 
 const RUNNER = path.resolve(CORPUS, '../../scripts/run.mjs');
 const run = (args: readonly string[], input: Buffer | string = '') => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [RUNNER, 'corpus', ...args], { input, encoding: 'utf8' }); // prettier-ignore
+  const { status, stdout, stderr } = spawnSync(process.execPath, [RUNNER, 'corpus', ...args], {
+    input,
+    encoding: 'utf8',
+  });
   return { status, stdout, stderr };
 };
 const fileOf = (name: string) => path.join(CORPUS, name);
@@ -22,7 +25,11 @@ describe('npm run corpus', () => {
   afterEach(() => folders.splice(0).forEach((one) => fs.rmSync(one, { recursive: true })));
 
   it('prints what the API answers about files of each kind', () => {
-    const files = ['mail/format-flowed.eml', 'calendars/zone-of-notes.ics', 'contacts/photo-in-version-3.vcf'].map(fileOf); // prettier-ignore
+    const files = [
+      'mail/format-flowed.eml',
+      'calendars/zone-of-notes.ics',
+      'contacts/photo-in-version-3.vcf',
+    ].map(fileOf);
     const { status, stdout, stderr } = run(files);
     expect([status, stderr]).toEqual([0, '']);
     expect(Object.values(JSON.parse(stdout) as object)).toMatchObject([

@@ -4,8 +4,17 @@ import { listFailures } from '../../../src/sync/sync-failures.ts';
 import type { TestApp } from '../test-app.ts';
 import type { CalendarAnswer, ContactAnswer, MailAnswer } from './answers.ts';
 import {
-  intervalsOf, MOST_INSTANCES, shownContact, shownEvent, shownFile, shownMessage, type ShownWhen, SPAN_SECONDS, startOf, textOf,
-} from './shown.ts'; // prettier-ignore
+  intervalsOf,
+  MOST_INSTANCES,
+  shownContact,
+  shownEvent,
+  shownFile,
+  shownMessage,
+  type ShownWhen,
+  SPAN_SECONDS,
+  startOf,
+  textOf,
+} from './shown.ts';
 
 /** An account whose files are mirrored. */
 export interface CorpusAccount {

@@ -36,7 +36,8 @@ describe('the reader of a corpus folder', () => {
   it('names files without a JSON, JSONs without a file, other files and unknown keys', () => {
     const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'corpus-'));
     fs.mkdirSync(path.join(folder, 'mail'));
-    const put = (name: string, text: string) => fs.writeFileSync(path.join(folder, 'mail', name), text); // prettier-ignore
+    const put = (name: string, text: string) =>
+      fs.writeFileSync(path.join(folder, 'mail', name), text);
     const why = 'A sentence with a source, RFC 5322.';
     put('alone.eml', 'Subject: x\r\n\r\n');
     put('lost.json', JSON.stringify({ why }));

@@ -40,7 +40,9 @@ const SCHEMAS = {
     /** Text of the body without markup, with single spaces. */
     text: z.string().optional(),
     /** All files, in any order. In `bytes`, each character is a byte. */
-    files: z.array(z.intersection(fields, z.object({ filename: z.string(), bytes: z.string() }))).optional(),
+    files: z
+      .array(z.intersection(fields, z.object({ filename: z.string(), bytes: z.string() })))
+      .optional(),
     /** Words that find the message. */
     finds: z.array(z.string()).optional(),
   }),
@@ -52,7 +54,7 @@ const SCHEMAS = {
     instances: z.array(z.string()).optional(),
   }),
   contacts: z.strictObject({ ...stored, contacts: z.array(fields) }),
-}; // prettier-ignore
+};
 
 export type Expected<K extends Kind> = z.infer<(typeof SCHEMAS)[K]>;
 
@@ -81,9 +83,11 @@ export function readCorpus<K extends Kind>(kind: K, folder = CORPUS): CorpusFold
   const found: CorpusFolder<K> = { cases: [], problems: [] };
   for (const file of [...all].toSorted()) {
     const name = path.parse(file).name;
-    const [ending, other] = file.endsWith('.json') ? ['.json', ENDINGS[kind]] : [ENDINGS[kind], '.json']; // prettier-ignore
+    const [ending, other] = file.endsWith('.json')
+      ? ['.json', ENDINGS[kind]]
+      : [ENDINGS[kind], '.json'];
     if (!file.endsWith(ending))
-      found.problems.push(`${kind}/${file}: its name must end in ${ending}`); // prettier-ignore
+      found.problems.push(`${kind}/${file}: its name must end in ${ending}`);
     else if (!all.has(name + other))
       found.problems.push(`${kind}/${file}: ${name}${other} is missing`);
     else if (ending === '.json') {

@@ -3,24 +3,65 @@
 /** Fields of an answer of the API. */
 export type Shown = Record<string, unknown>;
 
-const MESSAGE = ['subject', 'snippet', 'body', 'from', 'to', 'cc', 'bcc', 'reply_to', 'headers', 'warnings']; // prettier-ignore
+const MESSAGE = [
+  'subject',
+  'snippet',
+  'body',
+  'from',
+  'to',
+  'cc',
+  'bcc',
+  'reply_to',
+  'headers',
+  'warnings',
+];
 const FILE = ['filename', 'content_type', 'content_disposition', 'content_id', 'size'];
 const EVENT = [
-  'ical_uid', 'title', 'description', 'location', 'organizer_email', 'organizer_name', 'participants', 'when', 'busy',
-  'status', 'visibility', 'recurrence', 'original_start_time', 'conferencing', 'reminders', 'warnings',
-]; // prettier-ignore
-const CONTACT = [
-  'given_name', 'middle_name', 'surname', 'suffix', 'nickname', 'birthday', 'company_name', 'job_title', 'manager_name',
-  'office_location', 'notes', 'emails', 'im_addresses', 'physical_addresses', 'phone_numbers', 'web_pages',
+  'ical_uid',
+  'title',
+  'description',
+  'location',
+  'organizer_email',
+  'organizer_name',
+  'participants',
+  'when',
+  'busy',
+  'status',
+  'visibility',
+  'recurrence',
+  'original_start_time',
+  'conferencing',
+  'reminders',
   'warnings',
-]; // prettier-ignore
+];
+const CONTACT = [
+  'given_name',
+  'middle_name',
+  'surname',
+  'suffix',
+  'nickname',
+  'birthday',
+  'company_name',
+  'job_title',
+  'manager_name',
+  'office_location',
+  'notes',
+  'emails',
+  'im_addresses',
+  'physical_addresses',
+  'phone_numbers',
+  'web_pages',
+  'warnings',
+];
 
-const pick = (keys: readonly string[]) => (answer: object): Shown => {
-  const fields = new Map(Object.entries(answer));
-  return Object.fromEntries(
-    keys.flatMap((key) => (fields.has(key) ? [[key, fields.get(key)]] : [])),
-  );
-}; // prettier-ignore
+const pick =
+  (keys: readonly string[]) =>
+  (answer: object): Shown => {
+    const fields = new Map(Object.entries(answer));
+    return Object.fromEntries(
+      keys.flatMap((key) => (fields.has(key) ? [[key, fields.get(key)]] : [])),
+    );
+  };
 
 /** A message in the expanded view, without its files. */
 export const shownMessage = pick(MESSAGE);

@@ -2,7 +2,17 @@ import { example, limitOption } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
 /** The columns of use at companies, as a person reads them. */
-const COMPANY_COLUMNS = ['application', 'api', 'counts', 'today', 'ceiling', 'month', 'month_forecast', 'paid_forecast', 'cost_forecast'] as const; // prettier-ignore
+const COMPANY_COLUMNS = [
+  'application',
+  'api',
+  'counts',
+  'today',
+  'ceiling',
+  'month',
+  'month_forecast',
+  'paid_forecast',
+  'cost_forecast',
+] as const;
 
 const addCompanies: AddCommands = (group, cli) => {
   group

@@ -27,20 +27,26 @@ export function apiUsePanel({ items, pricesCheckedOn }: ApiUseList): Html | null
   if (items.length === 0) return null;
   const free = items.some(({ freePerDay }) => freePerDay !== null);
   const checked = `Free units and prices were checked on ${pricesCheckedOn}.`;
-  return html`<section class="panel"><h2>Use of Google and Microsoft</h2>${table<ApiUseState>(
-    'What the application uses of the APIs of companies',
-    [
-      {
-        title: 'API',
-        kind: 'main',
-        cell: ({ api, counts }) =>
-          html`${describeApi(api).title}<span class="sub">${counts === 'units' ? 'quota units' : 'requests'}</span>`,
-      },
-      { title: 'Today', kind: 'number', cell: todayCell },
-      { title: 'This month', kind: 'number', cell: ({ month }) => count(month) },
-      { title: 'Expected', kind: 'number', cell: forecastCell },
-    ],
-    items,
-    { title: 'No calls', text: 'None were made this month.' },
-  )}<p class="aside">Days and months are in UTC. ${free ? checked : null}</p></section>`; // prettier-ignore
+  return html`<section class="panel">
+    <h2>Use of Google and Microsoft</h2>
+    ${table<ApiUseState>(
+      'What the application uses of the APIs of companies',
+      [
+        {
+          title: 'API',
+          kind: 'main',
+          cell: ({ api, counts }) =>
+            html`${describeApi(api).title}<span class="sub"
+                >${counts === 'units' ? 'quota units' : 'requests'}</span
+              >`,
+        },
+        { title: 'Today', kind: 'number', cell: todayCell },
+        { title: 'This month', kind: 'number', cell: ({ month }) => count(month) },
+        { title: 'Expected', kind: 'number', cell: forecastCell },
+      ],
+      items,
+      { title: 'No calls', text: 'None were made this month.' },
+    )}
+    <p class="aside">Days and months are in UTC. ${free ? checked : null}</p>
+  </section>`;
 }

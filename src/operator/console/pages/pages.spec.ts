@@ -160,8 +160,13 @@ describe('pages of the console', () => {
     const overview = overviewSample(now, plain);
     const used = (today: number) => apiUseSample(plain, { today });
     const paid = apiUseSample(plain, { today: 1, paidForecast: 64_000_000, costForecast: 32 });
-    const concerns = concernsOf({ ...overview, apiUse: [used(51_000_000), used(60_000_000), paid] });
-    const ours = concerns.filter(({ title }) => title.includes('Acme CRM') && title.includes('Gmail'));
+    const concerns = concernsOf({
+      ...overview,
+      apiUse: [used(51_000_000), used(60_000_000), paid],
+    });
+    const ours = concerns.filter(
+      ({ title }) => title.includes('Acme CRM') && title.includes('Gmail'),
+    );
     expect(ours.map(({ tone, title }) => [tone, title])).toEqual([
       ['bad', 'Application Acme CRM has used 100 % of its ceiling of Gmail today'],
       ['warning', 'Application Acme CRM has used 85 % of its ceiling of Gmail today'],
@@ -170,7 +175,7 @@ describe('pages of the console', () => {
     expect(ours[2]?.text).toContain('About 64,000,000 units above the free ones of each day');
     expect(ours[2]?.text).toContain('a price of 32.00');
     expect(ours[0]?.link?.path).toBe('/console/applications/acme');
-  }); // prettier-ignore
+  });
 
   it('of an empty list say how to find more', () => {
     expect(pages(OPERATOR, plain)['no jobs']).toContain('No job matches');

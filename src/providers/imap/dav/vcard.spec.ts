@@ -72,10 +72,16 @@ describe('cards', () => {
   it('of version 2.1 become version 3 when they are changed', () => {
     const card = parseCard(
       [
-        'BEGIN:VCARD', 'VERSION:2.1', 'N;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FCller;Ada\\;Bo', 'TEL;CELL;VOICE:1',
-        'NOTE;QUOTED-PRINTABLE:a, b=0D=0A=', 'c=3B d', 'END:VCARD', '',
+        'BEGIN:VCARD',
+        'VERSION:2.1',
+        'N;CHARSET=ISO-8859-1;ENCODING=QUOTED-PRINTABLE:M=FCller;Ada\\;Bo',
+        'TEL;CELL;VOICE:1',
+        'NOTE;QUOTED-PRINTABLE:a, b=0D=0A=',
+        'c=3B d',
+        'END:VCARD',
+        '',
       ].join('\r\n'),
-    ); // prettier-ignore
+    );
     expect(readCard(card)).toMatchObject({
       surname: 'Müller',
       given_name: 'Ada;Bo',

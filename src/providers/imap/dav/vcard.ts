@@ -76,7 +76,12 @@ function typeOf(property: ICAL.Property): string | null {
   );
 }
 
-const SCALAR_NAMES = { job_title: 'title', notes: 'note', manager_name: 'x-manager', office_location: 'x-office' } as const; // prettier-ignore
+const SCALAR_NAMES = {
+  job_title: 'title',
+  notes: 'note',
+  manager_name: 'x-manager',
+  office_location: 'x-office',
+} as const;
 const NAME_PARTS = { surname: 0, given_name: 1, middle_name: 2, suffix: 4 } as const;
 
 /**
