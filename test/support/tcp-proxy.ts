@@ -41,7 +41,7 @@ interface Pair {
 export class TcpProxy {
   readonly #pairs = new Set<Pair>();
   readonly #server: net.Server;
-  readonly #target: number | string;
+  #target: number | string;
   readonly #judgeNext: () => Judge;
   #isDark: ((first: Buffer) => boolean) | null = null;
   /** Number of conversations so far. */
@@ -87,6 +87,11 @@ export class TcpProxy {
       client.resume();
       server.resume();
     }
+  }
+
+  /** Sends new conversations to another target. Those that are open stay where they are. */
+  aim(target: number | string): void {
+    this.#target = target;
   }
 
   /** Resets every conversation. New ones get through. */
