@@ -94,9 +94,12 @@ export class TcpProxy {
     this.#target = target;
   }
 
-  /** Resets every conversation. New ones get through. */
-  reset(): void {
-    for (const pair of this.#pairs) this.#drop(pair);
+  /**
+   * Resets conversations. New ones get through.
+   * @param which selects conversations by the client's first bytes; default: all
+   */
+  reset(which: (first: Buffer) => boolean = () => true): void {
+    for (const pair of this.#pairs) if (which(pair.first ?? NOTHING)) this.#drop(pair);
   }
 
   async stop(): Promise<void> {

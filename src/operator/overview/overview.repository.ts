@@ -1,5 +1,6 @@
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Failover } from '../../platform/work/failover.ts';
 import { DEAD_AFTER_SECONDS } from '../../platform/work/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
 import {
@@ -148,6 +149,17 @@ export async function invalidAccounts(sql: Sql): Promise<number> {
 /** Providers with mailboxes whose pass is due or failing. */
 export function syncStates(sql: Sql): Promise<SyncState[]> {
   return sql.query<SyncState>(SYNC);
+}
+
+const FAILOVER = `
+  select failover, extract(epoch from (failover ->> 'at')::timestamptz)::float8 as "atSeconds"
+  from instance where id = 1 and failover is not null`;
+
+/** The last failover of the database, and its time in seconds since 1970. */
+export async function lastFailover(
+  sql: Sql,
+): Promise<{ failover: Failover; atSeconds: number } | undefined> {
+  return (await sql.query<{ failover: Failover; atSeconds: number }>(FAILOVER))[0];
 }
 
 /** Senders whose requests are refused. */

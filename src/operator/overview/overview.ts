@@ -1,6 +1,7 @@
 import type { QueueName } from '../../platform/work/signals.ts';
 import type { ApiUseState } from '../api-use/api-use.ts';
 import type { DiskForecast } from '../capacity/capacity.ts';
+import type { Failover } from '../../platform/work/failover.ts';
 
 /*
  * What an operator sees first: numbers of the whole installation, over all processes, read from the
@@ -155,5 +156,7 @@ export interface Overview {
   apiUse: ApiUseState[];
   /** How full the disk is; at most a minute old. */
   disk: DiskForecast;
+  /** The last failover of the database, if it was within the last day; else `null`. */
+  failover: Failover | null;
   workers: WorkerState[];
 }

@@ -169,6 +169,11 @@ export interface QueueTable {
    * counts as dead: if it still lives, its hand-off is refused.
    */
   inertUntilHandOff?: boolean;
+  /**
+   * SQL of the time when a row `j` was created. After a failover, rows that were created on the new
+   * server need no look-up. Absent: all due rows are looked up.
+   */
+  createdAt?: string;
   /** What `Dispatcher.run` gets with the row. Absent: the queue loads nothing. */
   loading?: RowLoading;
 }

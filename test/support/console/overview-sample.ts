@@ -64,6 +64,7 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { provider: 'google', due: 1, lagSeconds: 740, failing: 0 },
     ],
     heldMessages: 0,
+    failover: { from: 1, to: 2, at: new Date(now.getTime() - 540_000).toISOString(), since: new Date(now.getTime() - 545_000).toISOString(), synchronous: false, rows: 14 },
     quarantinedMessages: 1,
     invalidAccounts: 2,
     refusals: [
