@@ -54,7 +54,7 @@ describe('a caller who was stopped meanwhile', () => {
   const latest = async () =>
     (await request(server.url).post('/delta/latest_cursor').set(ada.bearer)).body.cursor as string;
 
-  /** Opens a stream. `deltas` are those that have arrived; `hasEnded` tells if the server ended it. */
+  /** Opens a stream: the deltas that have arrived, and whether the server has ended it. */
   async function stream(query = '') {
     const path = `/delta/streaming?cursor=${await latest()}${query}`;
     const sent = http.get(server.url + path, { headers: ada.bearer, agent: false });
