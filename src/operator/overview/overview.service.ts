@@ -9,6 +9,7 @@ import {
   deliveryFigures,
   type FiguresRow,
   invalidAccounts,
+  lostWorkerStates,
   messagesApart,
   queueStates,
   refusalStates,
@@ -61,19 +62,31 @@ export class OverviewService {
   async #read(): Promise<Overview> {
     const sql = this.database;
     const at = await databaseNow(sql);
-    const [queues, sends, deliveries, webhooks, sync, apart, invalid, refused, workers, slow] =
-      await Promise.all([
-        queueStates(sql),
-        sendingFigures(sql, at),
-        deliveryFigures(sql, at),
-        webhookStates(sql),
-        syncStates(sql),
-        messagesApart(sql),
-        invalidAccounts(sql),
-        refusalStates(sql),
-        workerStates(sql),
-        this.#readSlow(),
-      ]);
+    const [
+      queues,
+      sends,
+      deliveries,
+      webhooks,
+      sync,
+      apart,
+      invalid,
+      refused,
+      workers,
+      lost,
+      slow,
+    ] = await Promise.all([
+      queueStates(sql),
+      sendingFigures(sql, at),
+      deliveryFigures(sql, at),
+      webhookStates(sql),
+      syncStates(sql),
+      messagesApart(sql),
+      invalidAccounts(sql),
+      refusalStates(sql),
+      workerStates(sql),
+      lostWorkerStates(sql),
+      this.#readSlow(),
+    ]);
     return {
       at,
       queues,
@@ -87,6 +100,7 @@ export class OverviewService {
       refusals: refused,
       ...slow,
       workers,
+      lostWorkers: lost,
     };
   }
 
