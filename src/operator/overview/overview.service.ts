@@ -10,6 +10,7 @@ import {
   type FiguresRow,
   invalidAccounts,
   lastFailover,
+  lostWorkerStates,
   messagesApart,
   queueStates,
   refusalStates,
@@ -75,6 +76,7 @@ export class OverviewService {
       refused,
       last,
       workers,
+      lost,
       slow,
     ] = await Promise.all([
       queueStates(sql),
@@ -87,6 +89,7 @@ export class OverviewService {
       refusalStates(sql),
       lastFailover(sql),
       workerStates(sql),
+      lostWorkerStates(sql),
       this.#readSlow(),
     ]);
     const isRecent = last && at.getTime() - last.atSeconds * 1000 < FAILOVER_SHOWN_MS;
@@ -104,6 +107,7 @@ export class OverviewService {
       ...slow,
       failover: isRecent ? last.failover : null,
       workers,
+      lostWorkers: lost,
     };
   }
 

@@ -78,6 +78,7 @@ export class Settler {
    */
   async settle(all: readonly Ending[]): Promise<boolean> {
     const endings = await this.#stillClaimed(all);
+    await this.#writeFenced(resultsOf(all.filter((each) => !endings.includes(each))));
     const released = await this.#release(endings.filter(({ outcome }) => outcome === null));
     // All batches use the same order, so that two of them cannot deadlock.
     const ended = endings
@@ -89,7 +90,7 @@ export class Settler {
   /**
    * Leaves out runs that began when this process was another worker, if the database does not show
    * their claims. A server that was promoted may lack the last claims, and then gives the same
-   * fencing tokens again (docs/adr/0127). Such rows are looked up instead.
+   * fencing tokens again (docs/adr/0127). Such rows are looked up.
    */
   async #stillClaimed(endings: readonly Ending[]): Promise<readonly Ending[]> {
     const former = endings.filter(({ worker }) => worker !== this.identity.id);
@@ -120,7 +121,12 @@ export class Settler {
 
   async #write(endings: readonly Ending[]): Promise<boolean> {
     if (endings.length === 0) return true;
-    if (await this.#repeat(() => this.#writeTogether(endings))) return true;
+    let fenced: Settled<ClaimedRow, unknown>[] = [];
+    const write = async () => (fenced = await this.#writeTogether(endings));
+    if (await this.#repeat(write)) {
+      await this.#writeFenced(fenced);
+      return true;
+    }
     if (this.#givesUp) return false;
     if (endings.length === 1) {
       for (const { job } of endings) this.#unwritable.add(job.id);
@@ -156,14 +162,21 @@ export class Settler {
     }
   }
 
-  async #writeTogether(endings: readonly Ending[]): Promise<void> {
+  /** The results stay correct without this: the next attempt of each row begins with a look-up. */
+  async #writeFenced(fenced: readonly Settled<ClaimedRow, unknown>[]): Promise<void> {
+    if (fenced.length === 0 || !this.dispatcher.recordFenced) return;
+    await this.#repeat(() =>
+      this.sql.transaction(async (sql) => this.dispatcher.recordFenced?.(sql, fenced)),
+    );
+  }
+
+  /** @returns results whose rows no longer belonged to this worker; they are not written */
+  async #writeTogether(endings: readonly Ending[]): Promise<Settled<ClaimedRow, unknown>[]> {
+    const settled = resultsOf(endings);
     const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
     let committed: () => void = () => undefined;
+    let kept: typeof settled = [];
     await this.sql.transaction(async (sql) => {
-      const settled = endings.flatMap(
-        ({ job, outcome, traceparent }): Settled<ClaimedRow, unknown>[] =>
-          outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
-      );
       await this.dispatcher.beforeWriting?.(sql, settled);
       const done = settled.filter(({ next }) => next.kind === 'done');
       const again = settled.flatMap(({ job, next }) =>
@@ -188,14 +201,21 @@ export class Settler {
         ]);
         for (const { id } of rows) ours.add(id);
       }
-      const kept = settled.filter(({ job }) => ours.has(job.id));
+      kept = settled.filter(({ job }) => ours.has(job.id));
       if (kept.length === 0) return;
       await this.dispatcher.record(sql, kept);
       if (this.dispatcher.table.breaker)
         committed = await this.#gates.write(sql, kept, (job) => marked.has(job));
     });
     committed();
+    return settled.filter((one) => !kept.includes(one));
   }
 }
 
 const compare = (a: ClaimedRow, b: ClaimedRow) => (a.id < b.id ? -1 : 1);
+
+function resultsOf(endings: readonly Ending[]): Settled<ClaimedRow, unknown>[] {
+  return endings.flatMap(({ job, outcome, traceparent }) =>
+    outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
+  );
+}

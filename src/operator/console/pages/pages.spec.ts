@@ -123,6 +123,13 @@ describe('pages of the console', () => {
       ['bad', '1 webhook switched off'],
     ]);
     expect(concerns.slice(2).every(({ tone }) => tone === 'warning')).toBe(true);
+    expect(concerns.map(({ title }) => title)).toEqual(
+      expect.arrayContaining([
+        'Worker 13 has been silent for 42 s',
+        'Worker 9 was lost 10 min ago',
+        'Worker 7 was lost 30 min ago',
+      ]),
+    );
     const worker = { ...overview.workers[0], silentSeconds: 600 } as (typeof overview.workers)[0];
     expect(concerns.map(({ title, link }) => [title, link?.path]).slice(-2)).toEqual([
       [
@@ -142,6 +149,7 @@ describe('pages of the console', () => {
       disk: { limitBytes: null, source: null, freeBytes: null, fullAt: null },
       webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
       workers: overview.workers.slice(0, 1),
+      lostWorkers: [],
       sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
     }; // prettier-ignore
     expect(concernsOf(well)).toEqual([]);
