@@ -4,8 +4,6 @@ import { apiUseListSample, apiUseSample } from '../../../../test/support/console
 import { overviewSample } from '../../../../test/support/console/overview-sample.ts';
 import type { Viewer } from '../kit/actions.ts';
 import { type ConsolePage, consolePage } from '../kit/layout.ts';
-import { html } from '../../../platform/pages/html.ts';
-import { contentDocument } from '../preview/message-content.ts';
 import { accountPage } from './account.page.ts';
 import { actionPage, reasonField, secretPage, typedField } from './action.page.ts';
 import { auditPage } from './audit.page.ts';
@@ -79,13 +77,14 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
       crumbs: [],
       more: [],
     }),
-    message: messagePage(jobs.jobDetailsSample(now, text)),
+    message: messagePage(jobs.jobDetailsSample(now, text), jobs.messageSample(text), [
+      { what: text('<form>'), count: 1, text: text('x') },
+    ]),
   };
   const signIn = { name: text('ada'), to: text('/console'), error: text('wrong'), oidc: true };
   return {
     'sign-in': signInPage(signIn),
     problem: problemPage(text('gone')),
-    content: contentDocument(jobs.messageSample(text), html`<p>Dear Grace</p>`),
     ...Object.fromEntries(
       Object.entries(rendered).map(([name, page]) => [name, consolePage(viewer, page)]),
     ),
