@@ -23,9 +23,6 @@ export type Decision = RetryDecision | ReturnType<typeof decideUnproven>;
  */
 const DAILY_LIMIT_SECONDS = 3_600;
 
-/** Why messages wait if our own limit on requests is used up. */
-const OWN_LIMIT = "the account stays below its provider's limit on requests";
-
 /** Whether an earlier attempt has to be looked up before this one may send. */
 export function needsLookUp(job: SendJobRow): boolean {
   return job.ambiguous && !isResent(job);
@@ -272,7 +269,7 @@ export function signalOf(
   if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
   // The other messages of the account wait as well, without attempts of their own.
   if (end?.ownLimit)
-    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: OWN_LIMIT };
+    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: end.detail };
   if (end?.code === 'quota-exhausted') {
     const seconds = end.retryAfterSeconds ?? DAILY_LIMIT_SECONDS;
     return {

@@ -38,6 +38,23 @@ export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   return typeof message === 'string' && MESSAGES.test(message) ? 'away' : null;
 }
 
+/** Errors before which nothing was committed: no connection, a refused or a cancelled statement. */
+const BEFORE_COMMIT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT|53|57P03|25006)/;
+const NOT_CONNECTED =
+  /^(timeout exceeded when trying to connect|Cannot use a pool|Client was closed)/;
+
+/**
+ * Whether the statement or transaction that failed with this error of the driver may have been
+ * committed, because the connection was lost before the response to the commit.
+ */
+export function mayBeCommitted(error: unknown): boolean {
+  if (databaseTrouble(error) !== 'away') return false;
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code === 'string' && BEFORE_COMMIT.test(code)) return false;
+  return !(typeof message === 'string' && NOT_CONNECTED.test(message));
+}
+
 /** What an error of the driver means, by SQLSTATE or code of the network. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'refuses the user or the password of DATABASE_URL'],

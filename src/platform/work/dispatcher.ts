@@ -67,6 +67,18 @@ export interface Lease {
 }
 
 /**
+ * Thrown by a run that did not begin, because the process already does too much of the kind. The
+ * row goes back as if it had never been claimed, and waits.
+ */
+export class PostponedError extends Error {
+  override name = 'PostponedError';
+
+  constructor(readonly waitMs: number) {
+    super(`postponed by ${waitMs} ms`);
+  }
+}
+
+/**
  * What a run does with its queue row: it is done, or it waits until `at`. An `at` in the past means
  * at once.
  */
@@ -201,7 +213,8 @@ export interface Dispatcher<
    */
   readonly mostBeforeHandOff?: number;
   /**
-   * Runs a row. Expected failures are outcomes; throw only for bugs and other surprises.
+   * Runs a row. Expected failures are outcomes; throw only for bugs, other surprises, and
+   * `PostponedError` before the hand-off.
    * @param loaded undefined if nothing was found to load
    * @returns null if nothing was done, because the hand-off was refused or `lease.signal` was
    *   aborted. The row then goes back as if it had never been claimed.

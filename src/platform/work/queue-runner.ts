@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
 import { monotonicMs } from '../base/time/clock.ts';
-import type { AnyDispatcher, LateRow, Lease } from './dispatcher.ts';
+import { type AnyDispatcher, type LateRow, type Lease, PostponedError } from './dispatcher.ts';
 import { databaseTrouble } from '../database/database-trouble.ts';
 import type { SqlPool } from '../database/sql.ts';
 import { traceparentOf } from '../tracing/spans.ts';
@@ -300,9 +300,7 @@ export class QueueRunner {
         (sql) => this.dispatcher.recordLate?.(sql, late) ?? Promise.resolve(),
       );
     } catch (error) {
-      this.#log.warn(
-        `could not report late rows: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#log.warn(`could not report late rows: ${String(error)}`);
     }
   }
 
@@ -360,6 +358,7 @@ export class QueueRunner {
         // Our own database failed before the run had any effect, so this is no attempt.
         if (databaseTrouble(error)) return { outcome: null, waitMs: PAUSE_MS.longest };
         if (run.abort.signal.aborted) return { outcome: null, waitMs: 0 };
+        if (error instanceof PostponedError) return { outcome: null, waitMs: error.waitMs };
       }
       this.#log.error(error);
       queueErrors.inc({ queue: this.dispatcher.table.queue });
