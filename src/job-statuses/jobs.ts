@@ -29,6 +29,8 @@ export interface JobTransition {
   to: JobState;
   /** Required for delayed, failed and cancelled; not allowed for other states. */
   reason?: string;
+  /** The server that was asked, for the log; `null` if none was. */
+  server?: string | null;
   /** Route of a sent message; absent: unchanged. */
   route?: SendRoute;
   /**
@@ -218,12 +220,14 @@ const SENDS: readonly string[] = ['new_outbox', 'send_message', 'send_invitation
 /** Writes a log line for each job that has failed or is delayed. */
 function reportTroubles(
   rows: readonly ChangedRow[],
-  made: ReadonlyMap<string, Pick<JobTransition, 'traceparent'>>,
+  made: ReadonlyMap<string, Pick<JobTransition, 'server' | 'traceparent'>>,
 ): void {
   for (const { id, accountId, action, status, reason } of rows) {
     if (status !== 'failed' && status !== 'delayed') continue;
     const kind = `${SENDS.includes(action) ? 'send' : 'write'}.${status}` as const;
-    reportIncident(kind, { account: accountId, job: id }, reason, made.get(id)?.traceparent);
+    const { server, traceparent } = made.get(id) ?? {};
+    const fields = { account: accountId, job: id, ...(server ? { server } : {}) };
+    reportIncident(kind, fields, reason, traceparent);
   }
 }
 
@@ -240,15 +244,17 @@ export interface AttemptRecord {
   phase: string | null;
   code: string | null;
   detail: string | null;
+  /** The server that was asked, for operators; `null` if none was. */
+  server: string | null;
   nextAt: Date | null;
   rule: string | null;
 }
 
 const ATTEMPTS = `
   insert into job_attempt (id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule,
-                           route)
+                           route, server)
   select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::text[],
-    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[])`;
+    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[], $13::text[])`;
 
 /** Appends attempts to the timelines of jobs, in the caller's transaction. */
 export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[]): Promise<void> {
@@ -266,7 +272,7 @@ export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[
       'code',
     ),
     attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
-    ...columnsOf(attempts, 'nextAt', 'rule', 'route'),
+    ...columnsOf(attempts, 'nextAt', 'rule', 'route', 'server'),
   ]);
 }
 
