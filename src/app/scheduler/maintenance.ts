@@ -15,6 +15,7 @@ import { pruneJobAttempts } from '../../job-statuses/jobs.ts';
 import { pruneApiUse } from '../../platform/budgets/api-use-rows.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
 import { pruneOperatorSessions } from '../../operator/access/prune-operator-sessions.ts';
+import { pruneRequestCounts } from '../../platform/request-counts/request-count-recorder.ts';
 import { pruneRefusals } from '../../platform/refusals/refusal-recorder.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
@@ -38,6 +39,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'login requests': pruneLoginRequests,
   'failed attempts': pruneFailedAttempts,
   'counts of refused requests': pruneRefusals,
+  'counts of requests': pruneRequestCounts,
   'access tokens': pruneAccessTokens,
   'sessions of operators': pruneOperatorSessions,
   'webhook events and attempts': pruneWebhookEvidence,

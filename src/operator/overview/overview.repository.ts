@@ -1,11 +1,17 @@
+import { hostname } from 'node:os';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
+import { CLOCK_TOLERANCE_SECONDS } from '../../platform/database/database-clock.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { DEAD_AFTER_SECONDS } from '../../platform/work/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
+import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts';
+import { SYNC_FAILING } from '../accounts/account-list.repository.ts';
 import {
   type DeliveryFigures,
+  type FailingServer,
   MOST_COUNTED,
   OVERVIEW_SECONDS,
+  type ProcessState,
   type QueueState,
   type RefusalState,
   type SendingFigures,
@@ -41,6 +47,9 @@ const queueState = (queue: QueueName): string => `
 
 const QUEUE_STATES = QUEUES.map(queueState).join(' union all ');
 
+/** Servers that are named; mailboxes of others are counted by provider. */
+const MOST_SERVERS = 10;
+
 const APART = `
   select
     (select count(*) from (select from send_job where held limit ${MOST_COUNTED}) h)::int as held,
@@ -54,7 +63,7 @@ const SYNC = `
   with due as materialized (
     select account_id, run_at from sync_job where state = 0 and run_at <= now() order by run_at limit ${MOST_COUNTED}),
   failing as materialized (
-    select account_id from sync_job where failures > 0 and well_since is null limit ${MOST_COUNTED}),
+    select account_id from (${SYNC_FAILING}) f limit ${MOST_COUNTED}),
   listed as (
     select account_id, run_at, 1 as due, 0 as failing from due
     union all
@@ -64,12 +73,29 @@ const SYNC = `
   from listed l join "grant" g on g.id = l.account_id
   group by g.provider order by g.provider`;
 
+const FAILING_SERVERS = `
+  with failing as materialized (
+    select f.account_id from (${SYNC_FAILING}) f limit ${MOST_COUNTED}),
+  counted as (
+    select g.provider, case when ${lastPassFailed('j')} then j.failed_server end as server, count(*)::int as failing
+    from failing f join "grant" g on g.id = f.account_id left join sync_job j on j.account_id = g.id group by 1, 2),
+  ranked as (select c.*, row_number() over (order by failing desc, provider, server) as place from counted c)
+  select provider, case when place <= ${MOST_SERVERS} then server end as server, sum(failing)::int as failing
+  from ranked group by 1, 2 order by 3 desc, 1, 2`;
+
 const WEBHOOKS = `
   select state, count(*)::int as count from (select state from webhook limit ${MOST_COUNTED}) w group by state`;
 
 const WORKERS = `
   select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
   from worker order by id limit 1000`;
+
+/** The row of this process is left out ($1 host, $2 pid): it knows its state without the row. */
+const PROCESSES = `
+  select host, pid, roles, problems, clock_ahead_seconds as "clockAheadSeconds" from running_process
+  where seen_at > now() - interval '1 minute' and (host, pid) <> ($1, $2)
+    and (problems <> '[]' or abs(clock_ahead_seconds) > ${CLOCK_TOLERANCE_SECONDS})
+  order by host, pid limit 1000`;
 
 /** A single wrong token or a short burst is no reason to worry. */
 const LEAST_REFUSED = { login: 10, limit: 20 };
@@ -150,6 +176,11 @@ export function syncStates(sql: Sql): Promise<SyncState[]> {
   return sql.query<SyncState>(SYNC);
 }
 
+/** Servers at which mailboxes cannot be synced. */
+export function failingServers(sql: Sql): Promise<FailingServer[]> {
+  return sql.query<FailingServer>(FAILING_SERVERS);
+}
+
 /** Senders whose requests are refused. */
 export function refusalStates(sql: Sql): Promise<RefusalState[]> {
   return sql.query<RefusalState>(REFUSALS);
@@ -164,6 +195,11 @@ export async function webhookStates(sql: Sql): Promise<WebhookStates> {
 /** Worker processes; one that counts as dead is listed until another worker removes it. */
 export function workerStates(sql: Sql): Promise<WorkerState[]> {
   return sql.query<WorkerState>(WORKERS);
+}
+
+/** Other processes than this one that report a failing check or a wrong clock. */
+export function troubledProcesses(sql: Sql): Promise<ProcessState[]> {
+  return sql.query<ProcessState>(PROCESSES, [hostname(), process.pid]);
 }
 
 /** Whether other workers may take over this worker's rows. */

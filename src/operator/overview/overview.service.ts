@@ -1,12 +1,26 @@
-import { Injectable } from '@nestjs/common';
+import { hostname } from 'node:os';
+import { Inject, Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { clockAhead } from '../../platform/database/database-clock.ts';
+import type { Sql } from '../../platform/database/sql.ts';
 import { MetricsDatabase } from '../../platform/metrics/metrics-database.ts';
+import { Readiness } from '../../platform/work/readiness.ts';
 import { OperatorApiUse } from '../api-use/operator-api-use.ts';
 import { OperatorCapacity } from '../capacity/operator-capacity.ts';
-import { type HourOf, type Overview, OVERVIEW_SECONDS } from './overview.ts';
+import {
+  type HourOf,
+  type Overview,
+  OVERVIEW_SECONDS,
+  type ProcessState,
+  RECENT_MINUTES,
+  type RequestState,
+} from './overview.ts';
+import { requestStates } from './request-states.ts';
 import {
   databaseNow,
   deliveryFigures,
+  failingServers,
   type FiguresRow,
   invalidAccounts,
   messagesApart,
@@ -14,6 +28,7 @@ import {
   refusalStates,
   sendingFigures,
   syncStates,
+  troubledProcesses,
   webhookStates,
   workerStates,
 } from './overview.repository.ts';
@@ -32,6 +47,17 @@ const NO_DELIVERIES = {
 }; // prettier-ignore
 
 type SlowNumbers = Pick<Overview, 'disk' | 'apiUse'>;
+type States = Pick<
+  Overview,
+  | 'queues'
+  | 'webhooks'
+  | 'sync'
+  | 'failingServers'
+  | 'invalidAccounts'
+  | 'refusals'
+  | 'workers'
+  | 'processes'
+>;
 
 /** What an operator sees first: numbers of the whole installation, over all processes. */
 @Injectable()
@@ -44,6 +70,8 @@ export class OverviewService {
     private readonly database: MetricsDatabase,
     private readonly capacity: OperatorCapacity,
     private readonly use: OperatorApiUse,
+    private readonly readiness: Readiness,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'roles'>,
   ) {}
 
   /**
@@ -58,36 +86,70 @@ export class OverviewService {
     return overview;
   }
 
+  /**
+   * Requests of applications in the last hour, by how they failed.
+   * @throws the driver's error if the database does not answer within seconds
+   */
+  async failedRequests(): Promise<RequestState> {
+    const at = await databaseNow(this.database);
+    return requestStates(this.database, at, OVERVIEW_SECONDS / 60);
+  }
+
+  /** Makes the next reading a new one. For tests. */
+  expire(): void {
+    this.#kept = null;
+    this.#slow = null;
+  }
+
   async #read(): Promise<Overview> {
     const sql = this.database;
     const at = await databaseNow(sql);
-    const [queues, sends, deliveries, webhooks, sync, apart, invalid, refused, workers, slow] =
+    const [requests, sends, deliveries, apart, states, slow] = await Promise.all([
+      requestStates(sql, at, RECENT_MINUTES),
+      sendingFigures(sql, at),
+      deliveryFigures(sql, at),
+      messagesApart(sql),
+      this.#states(sql),
+      this.#readSlow(),
+    ]);
+    return {
+      at,
+      requests,
+      sending: hourOf(at, sends, NO_SENDS),
+      deliveries: hourOf(at, deliveries, NO_DELIVERIES),
+      heldMessages: apart.held,
+      quarantinedMessages: apart.quarantined,
+      ...states,
+      ...slow,
+    };
+  }
+
+  async #states(sql: Sql): Promise<States> {
+    const [queues, servers, webhooks, sync, invalid, refusals, workers, processes] =
       await Promise.all([
         queueStates(sql),
-        sendingFigures(sql, at),
-        deliveryFigures(sql, at),
+        failingServers(sql),
         webhookStates(sql),
         syncStates(sql),
-        messagesApart(sql),
         invalidAccounts(sql),
         refusalStates(sql),
         workerStates(sql),
-        this.#readSlow(),
+        this.#processes(sql),
       ]);
-    return {
-      at,
-      queues,
-      sending: hourOf(at, sends, NO_SENDS),
-      deliveries: hourOf(at, deliveries, NO_DELIVERIES),
-      webhooks,
-      sync,
-      heldMessages: apart.held,
-      quarantinedMessages: apart.quarantined,
-      invalidAccounts: invalid,
-      refusals: refused,
-      ...slow,
-      workers,
-    };
+    const counted = { failingServers: servers, invalidAccounts: invalid };
+    return { queues, webhooks, sync, ...counted, refusals, workers, processes };
+  }
+
+  /** Other processes by what they have reported, this one by what it sees now. */
+  async #processes(sql: Sql): Promise<ProcessState[]> {
+    const [others, problems, clockAheadSeconds] = await Promise.all([
+      troubledProcesses(sql),
+      this.readiness.failing(),
+      clockAhead(sql),
+    ]);
+    const { roles } = this.config;
+    const own = { host: hostname(), pid: process.pid, roles: [...roles], problems, clockAheadSeconds }; // prettier-ignore
+    return [own, ...others];
   }
 
   async #readSlow(): Promise<SlowNumbers> {
