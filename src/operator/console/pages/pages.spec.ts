@@ -163,6 +163,7 @@ describe('pages of the console', () => {
       ...overview,
       requests: { minutes: [], failures: [] },
       processes: [],
+      failover: null,
       failingServers: [],
       queues: [],
       sync: [],
