@@ -118,11 +118,12 @@ describe('pages of the console', () => {
   it('name what needs attention, the worst first, and say when nothing does', () => {
     const overview = overviewSample(now, plain);
     const concerns = concernsOf(overview);
-    expect(concerns.slice(0, 2).map(({ tone, title }) => [tone, title])).toEqual([
+    expect(concerns.slice(0, 3).map(({ tone, title }) => [tone, title])).toEqual([
+      ['bad', 'The database failed over 9 min ago; up to 5 s may be missing'],
       ['bad', '1 message in quarantine'],
       ['bad', '1 webhook switched off'],
     ]);
-    expect(concerns.slice(2).every(({ tone }) => tone === 'warning')).toBe(true);
+    expect(concerns.slice(3).every(({ tone }) => tone === 'warning')).toBe(true);
     expect(concerns.map(({ title }) => title)).toEqual(
       expect.arrayContaining([
         'Worker 13 has been silent for 42 s',
@@ -150,6 +151,7 @@ describe('pages of the console', () => {
       webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
       workers: overview.workers.slice(0, 1),
       lostWorkers: [],
+      failover: null,
       sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
     }; // prettier-ignore
     expect(concernsOf(well)).toEqual([]);
@@ -162,6 +164,10 @@ describe('pages of the console', () => {
       ['warning', '1 account must sign in again'],
     ]);
     expect(consolePage(OPERATOR, overviewPage(well))).toContain('Nothing needs attention');
+    const failover = { ...overview.failover, synchronous: true } as typeof overview.failover;
+    expect(concernsOf({ ...well, failover })).toMatchObject([
+      { tone: 'warning', title: 'The database failed over 9 min ago' },
+    ]);
   });
 
   it('name applications near a ceiling of a company, and use that will cost money', () => {
