@@ -224,7 +224,7 @@ const refusalConcerns = ({ refusals }: Overview): Concern[] =>
     };
   });
 
-/** A failover within the last day. `bad` if it lost something. */
+/** A failover within the last day. `bad` if something may be missing. */
 function failoverConcerns({ at, failover }: Overview): Concern[] {
   if (!failover) return [];
   const agoMs = at.getTime() - Date.parse(failover.at);
@@ -246,12 +246,12 @@ function failoverConcerns({ at, failover }: Overview): Concern[] {
     ];
   const missing =
     lostMs === null
-      ? 'What the old server wrote last'
-      : `Up to ${duration(Math.max(lostMs, 1_000))}`;
+      ? 'what the old server wrote last may be missing'
+      : `up to ${duration(Math.max(lostMs, 1_000))} may be missing`;
   return [
     {
       tone: 'bad',
-      title: `${title}; ${missing.toLowerCase()} may be missing`,
+      title: `${title}; ${missing}`,
       text: `The standby did not have every commit. Messages that were accepted in that time may be lost: their applications should check. ${counted(failover.rows, 'due row')} of the queues are looked up before they are sent. Make sure that the old server is stopped.`,
       link,
     },

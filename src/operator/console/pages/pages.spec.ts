@@ -174,6 +174,7 @@ describe('pages of the console', () => {
       webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
       workers: overview.workers.slice(0, 1),
       lostWorkers: [],
+      failover: null,
       sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
     }; // prettier-ignore
     expect(concernsOf(well)).toEqual([]);
@@ -186,6 +187,10 @@ describe('pages of the console', () => {
       ['warning', '1 account must sign in again'],
     ]);
     expect(consolePage(OPERATOR, overviewPage(well))).toContain('Nothing needs attention');
+    const failover = { ...overview.failover, synchronous: true } as typeof overview.failover;
+    expect(concernsOf({ ...well, failover })).toMatchObject([
+      { tone: 'warning', title: 'The database failed over 9 min ago' },
+    ]);
   });
 
   it('name applications near a ceiling of a company, and use that will cost money', () => {
