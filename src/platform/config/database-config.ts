@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { databaseUrlProblem } from './database-url.ts';
 import { wholeNumber } from './whole-number.ts';
 
 /** Fewest connections with which a process of both roles works. */
@@ -14,7 +15,10 @@ const FEWEST_OF_ENGINE = 4;
 export const databaseVariables = {
   DATABASE_URL: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .check(({ value, issues }) => {
+      const message = databaseUrlProblem(value);
+      if (message !== null) issues.push({ code: 'custom', message, input: value });
+    })
     .optional(),
   DATABASE_POOL: wholeNumber(1, 200).default(10),
   DATABASE_CONNECTIONS: wholeNumber(FEWEST_CONNECTIONS, 1_000).optional(),
