@@ -25,6 +25,9 @@ export const databaseVariables = {
   DATABASE_POOLING: z
     .enum(['session', 'transaction'], 'must be session or transaction')
     .default('session'),
+  DATABASE_SYNCHRONOUS: z
+    .enum(['optional', 'required'], 'must be optional or required')
+    .default('optional'),
   DATABASE_DISK_GB: wholeNumber(0, 10_000_000).default(0),
 };
 
@@ -83,6 +86,11 @@ export function databaseConfig(
      * session: no prepared statements, no settings, no listening for notifications.
      */
     transactionPooling,
+    /**
+     * Whether changes are accepted only while commits wait for a synchronous standby
+     * (docs/failover.md).
+     */
+    synchronousRequired: env.DATABASE_SYNCHRONOUS === 'required',
     /**
      * Space that the database may take on its disk, in gigabytes (1024³ bytes); `null` = not known.
      * Only to forecast when the disk is full.
