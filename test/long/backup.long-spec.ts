@@ -61,7 +61,8 @@ describeWith(['pg_basebackup'], 'the backups of docs/backup.md', () => {
       .expect(202);
   };
   const openSubjects = async ({ url }: TestApp): Promise<string[]> => {
-    const { body } = await request(url).get('/v2/outbox').set(account.bearer).expect(200);
+    const { status, body } = await request(url).get('/v2/outbox').set(account.bearer);
+    expect({ status, body }).toMatchObject({ status: 200 });
     return (body as { original_data: { subject: string } }[])
       .map(({ original_data }) => original_data.subject)
       .toSorted();

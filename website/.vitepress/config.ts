@@ -122,6 +122,7 @@ export default withMermaid({
   lastUpdated: true,
   // The pages are plain Markdown: `<` in a text is a character, not HTML or a Vue component.
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     html: false,
     config: (md) => {
       linkSources(md as never);
@@ -139,11 +140,7 @@ export default withMermaid({
     ],
     sidebar: sidebar(),
     outline: [2, 3],
-    search: {
-      provider: 'local',
-      // The name of the button has to contain what it shows: its text and a key.
-      options: { translations: { button: { buttonText: 'Search', buttonAriaLabel: 'Search K' } } },
-    },
+    search: { provider: 'local' },
     ...(REPOSITORY ? { socialLinks: [{ icon: 'github', link: REPOSITORY }] } : {}),
   },
 });
