@@ -478,6 +478,10 @@ describeWith(['promtool'], 'alerts', () => {
     await expectAlert('CarillonNotReady', await world.page(), await world.pageWithWrongKeys());
   });
 
+  it('report a process whose clock differs from the database', async () => {
+    await expectAlert('CarillonClockApart', await world.page(), await world.pageWithWrongClock());
+  });
+
   it('are all tested here', () => {
     const rules = fs.readFileSync('deploy/alerts.yml', 'utf8');
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);

@@ -14,6 +14,9 @@ import type {
 /** Queued deliveries and recent attempts are counted up to this number. */
 const MOST_COUNTED = 10_000;
 
+/** A webhook fails from its first failure since the last success on. */
+const UNWELL = `(w.state in ('failing', 'failed') or w.failing_since is not null)`;
+
 const SEVERITY = `case w.state when 'failed' then 0 when 'failing' then 1 else 2 end`;
 
 // A webhook whose last success was before its failures: its newest attempt says why it fails. An
@@ -53,7 +56,7 @@ export async function readWebhooks(
   page: { limit: number; offset: number },
 ): Promise<WebhookSummary[]> {
   const conditions = new Conditions();
-  if (state === 'unwell') conditions.add(`w.state in ('failing', 'failed')`);
+  if (state === 'unwell') conditions.add(UNWELL);
   else if (state !== undefined) conditions.add(`w.state = ${conditions.value(state)}`);
   if (application !== undefined) {
     const value = conditions.value(application);

@@ -426,6 +426,13 @@ export const checkOk = new Gauge({
   labelNames: ['check'],
 });
 
+/** Measured every ten seconds. */
+export const clockAheadSeconds = new Gauge({
+  ...shared,
+  name: 'carillon_clock_ahead_seconds',
+  help: "How far the clock of this process's machine is ahead of the database's, in seconds; negative if it is behind",
+});
+
 /** Whether the gauges of a source are on the page. */
 export const sourceUp = new Gauge({
   ...shared,
