@@ -72,11 +72,11 @@ describeWith(['pg_basebackup'], 'the backups of docs/backup.md', () => {
   async function confirm(restored: string, subjects: readonly string[]): Promise<void> {
     const copy = await startTestApp({ ...KEYS, DATABASE_URL: restored });
     try {
-      const { body } = await ready(copy, 503);
-      expect(body.checks).toContainEqual({
-        name: 'instance',
-        ok: false,
-        problem: expect.stringContaining('restored or moved'),
+      await until('the database to be taken for a restored one', async () => {
+        const { body } = await request(copy.url).get('/health/ready');
+        const checks = body.checks as { name: string; problem?: string }[];
+        const problem = checks.find(({ name }) => name === 'instance')?.problem;
+        return problem?.includes('restored or moved');
       });
       expect(await openSubjects(copy)).toEqual(subjects);
       let printed = '';
@@ -126,9 +126,11 @@ describeWith(['pg_basebackup'], 'the backups of docs/backup.md', () => {
       ...variables,
       PGDATA,
     });
-    await confirm(
-      moved.replace(/postgres$/, 'carillon'),
-      [...before, 'after the base backup'].toSorted(),
-    );
+    const restored = moved.replace(/postgres$/, 'carillon');
+    await until('the server to have read the archive', async () => {
+      const query = 'select pg_is_in_recovery()';
+      return (await postgres.run(`psql '${restored}' -Atc '${query}'`)).trim() === 'f';
+    });
+    await confirm(restored, [...before, 'after the base backup'].toSorted());
   });
 });
