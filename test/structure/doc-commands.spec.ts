@@ -42,7 +42,7 @@ async function parse(line: CommandLine): Promise<void> {
     await command.parseAsync(line.args, { from: 'user' });
   } catch (error) {
     const { code = '', message } = error as { code?: string; message: string };
-    const isNameOnly = /^commander\.missing/.test(code) || message.includes('needs an id');
+    const isNameOnly = code.startsWith('commander.missing') || message.includes('needs an id');
     if (RIGHT.has(code) || (line.inText && isNameOnly)) return;
     throw error;
   }

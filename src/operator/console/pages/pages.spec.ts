@@ -124,11 +124,12 @@ describe('pages of the console', () => {
   it('name what needs attention, the worst first, and say when nothing does', () => {
     const overview = overviewSample(now, plain);
     const concerns = concernsOf(overview);
-    expect(concerns.slice(0, 3).map(({ tone, title }) => [tone, title])).toEqual([
+    expect(concerns.slice(0, 4).map(({ tone, title }) => [tone, title])).toEqual([
       [
         'bad',
         'Not ready: keys ENCRYPTION_KEYS lacks "2026"; secrets in this database are encrypted with it',
       ],
+      ['bad', 'The database failed over 9 min ago; up to 5 s may be missing'],
       ['bad', '1 message in quarantine'],
       ['bad', '1 webhook switched off'],
     ]);
@@ -146,7 +147,7 @@ describe('pages of the console', () => {
         'The clocks of mail-worker-2 and of the database differ by 4.2 s',
       ]),
     );
-    expect(concerns.slice(3).every(({ tone }) => tone === 'warning')).toBe(true);
+    expect(concerns.slice(4).every(({ tone }) => tone === 'warning')).toBe(true);
     const worker = { ...overview.workers[0], silentSeconds: 600 } as (typeof overview.workers)[0];
     expect(concerns.map(({ title, link }) => [title, link?.path]).slice(-2)).toEqual([
       [
@@ -162,6 +163,7 @@ describe('pages of the console', () => {
       ...overview,
       requests: { minutes: [], failures: [] },
       processes: [],
+      failover: null,
       failingServers: [],
       queues: [],
       sync: [],
