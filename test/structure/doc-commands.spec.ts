@@ -14,7 +14,7 @@ const silent: OperatorIo = { environment: {}, print: () => {}, write: () => {} }
 /** Every command below this one, itself included. */
 const whole = (command: Command): Command[] => [command, ...command.commands.flatMap(whole)];
 
-/** Reads standard input as `{}`: pages redirect files into commands that nobody has here. */
+/** Reads standard input as `{}`: the files that pages redirect into commands do not exist here. */
 const check = ({ flags, ...rest }: Invocation) =>
   planRequest({
     ...rest,

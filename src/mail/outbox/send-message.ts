@@ -207,9 +207,7 @@ export class MessageSender {
         'missed',
         `found ${missed} s after its send time, which is later than max_lateness_seconds allows`,
       );
-    return isTooLate(job, startedAt)
-      ? stop('deadline', 'no attempt was possible before the retry limit')
-      : null;
+    return isTooLate(job, startedAt) ? stop('deadline', 'no attempt was possible in time') : null;
   }
 
   #deliver(attempt: LoadedAttempt, lease: Lease): Promise<Outcome<SendResult> | null> {

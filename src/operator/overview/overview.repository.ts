@@ -86,7 +86,9 @@ const FAILING_SERVERS = `
   from ranked group by 1, 2 order by 3 desc, 1, 2`;
 
 const WEBHOOKS = `
-  select state, count(*)::int as count from (select state from webhook limit ${MOST_COUNTED}) w group by state`;
+  select state, count(*)::int as count
+  from (select case when state = 'failed' and paused then 'paused' else state end as state from webhook limit ${MOST_COUNTED}) w
+  group by state`;
 
 const WORKERS = `
   select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
@@ -206,7 +208,7 @@ export function refusalStates(sql: Sql): Promise<RefusalState[]> {
 
 export async function webhookStates(sql: Sql): Promise<WebhookStates> {
   const rows = await sql.query<{ state: keyof WebhookStates; count: number }>(WEBHOOKS);
-  const none = { active: 0, failing: 0, failed: 0, inactive: 0 };
+  const none = { active: 0, failing: 0, failed: 0, paused: 0, inactive: 0 };
   return { ...none, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) };
 }
 

@@ -116,6 +116,8 @@ export interface WebhookStates {
   failing: number;
   /** Switched off: every delivery failed for 72 hours, or the receiver answered 410. */
   failed: number;
+  /** Stopped by an operator. Their owners see them as `failed`. */
+  paused: number;
   /** Switched off by the application. */
   inactive: number;
 }

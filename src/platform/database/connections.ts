@@ -42,7 +42,7 @@ export const answerLimitMs = (statementTimeoutMs: number): number => statementTi
 /**
  * Runs a statement, and closes its connection if the server does not answer; then the statement
  * fails. The driver could do both, with `query_timeout` and with promises. But each of these keeps
- * the rows of most statements alive until the next full garbage collection (docs/performance.md,
+ * the rows of most statements alive until the next full garbage collection (bench/history.md,
  * "Reading").
  */
 export async function answered<R extends pg.QueryResultRow>(

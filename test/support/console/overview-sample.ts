@@ -65,7 +65,7 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { delivered: 2_118, retried: 74, dropped: 2, tookP50Seconds: 0.04, tookP99Seconds: 0.9 },
       deliveryMinute,
     ),
-    webhooks: { active: 14, inactive: 3, failing: 2, failed: 1 },
+    webhooks: { active: 14, inactive: 3, failing: 2, failed: 1, paused: 1 },
     sync: [
       { provider: text('imap'), due: 4, lagSeconds: 12, failing: 2 },
       { provider: 'google', due: 1, lagSeconds: 740, failing: 0 },

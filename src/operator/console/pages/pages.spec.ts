@@ -171,10 +171,9 @@ describe('pages of the console', () => {
       invalidAccounts: 0,
       refusals: [],
       disk: { limitBytes: null, source: null, freeBytes: null, fullAt: null },
-      webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
+      webhooks: { active: 1, inactive: 0, failing: 0, failed: 0, paused: 1 },
       workers: overview.workers.slice(0, 1),
       lostWorkers: [],
-      failover: null,
       sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
     }; // prettier-ignore
     expect(concernsOf(well)).toEqual([]);
