@@ -154,7 +154,9 @@ describeWith(['chromium'], 'the console in Chromium', () => {
     );
     expect(looks).toBeGreaterThan(0);
     // The policy has refused the style's picture, which shows that it works.
-    expect(complaints.splice(0).every((text) => text.includes('img-src data:'))).toBe(true);
+    const refused = complaints.splice(0);
+    expect(refused.length).toBeGreaterThan(0);
+    expect(refused.filter((text) => !text.includes('img-src data:'))).toEqual([]);
   });
 
   it('cancels a job after it has shown what that would do', async () => {

@@ -20,6 +20,7 @@ import {
 } from './send-attempt.ts';
 import { providerThreadSql } from '../threading/provider-threads.ts';
 import { MessageSender, SHORT_MIME } from './send-message.ts';
+import { recordFencedSends } from './fenced-sends.ts';
 import { recordLateSends, recordSends } from './send-recording.ts';
 import { SentMirror, type SentRow } from './sent-mirror.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
@@ -108,6 +109,10 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
       return { id, at, threadId: stored?.threadId ?? null };
     });
     afterCommit(sql, () => this.mirror.addSoon(rows));
+  }
+
+  recordFenced(sql: Sql, fenced: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
+    return recordFencedSends(sql, fenced, this.clock.now());
   }
 
   recordLate(sql: Sql, late: readonly LateRow[]): Promise<void> {

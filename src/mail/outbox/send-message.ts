@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { EARLIER_OUTCOME_UNKNOWN } from '../../job-statuses/job-status.ts';
 import { ByteBudget } from '../../platform/base/concurrency/byte-budget.ts';
 import { INTERNAL_REASON } from '../../platform/base/errors/internal-reason.ts';
 import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
@@ -26,7 +27,6 @@ import {
   secondsMissed,
   sent,
   signalOf,
-  EARLIER_OUTCOME_UNKNOWN,
   withOpeningTime,
   withRefused,
   receiptText,

@@ -1,6 +1,7 @@
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { RateGateSignal, Outcome } from '../../platform/work/dispatcher.ts';
-import type { AttemptRecord } from '../../job-statuses/jobs.ts';
+import type { AttemptRecord } from '../../job-statuses/job-attempts.ts';
+import { EARLIER_OUTCOME_UNKNOWN, UNKNOWN_PREFIX } from '../../job-statuses/job-status.ts';
 import type { SendReceipt } from '../../providers/port/connector.ts';
 import type { RefusedRecipient, SendPhase } from '../../platform/base/errors/provider-error.ts';
 import type { decideUnproven, RetryDecision, RetryRule } from './retry-policy.ts';
@@ -15,11 +16,6 @@ import {
 
 /** A decision of any part of the policy. */
 export type Decision = RetryDecision | ReturnType<typeof decideUnproven>;
-
-/**
- * Added to the reason of a message that ends while the outcome of an earlier attempt is unknown.
- */
-export const EARLIER_OUTCOME_UNKNOWN = 'whether an earlier attempt succeeded is unknown';
 
 /**
  * How long an account that has reached its daily limit sends nothing, unless its provider names a
@@ -251,7 +247,7 @@ function reasonOf(rule: RetryRule, detail: string): string {
     case 'resend':
       return `the outcome is unknown, so it is sent again: ${detail}`;
     case 'unknown':
-      return `the outcome is unknown: ${detail}`;
+      return `${UNKNOWN_PREFIX}: ${detail}`;
     case 'missed':
       return `missed: ${detail}`;
     case 'partly-sent':

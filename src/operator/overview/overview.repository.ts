@@ -9,6 +9,7 @@ import { SYNC_FAILING } from '../accounts/account-list.repository.ts';
 import {
   type DeliveryFigures,
   type FailingServer,
+  type LostWorkerState,
   MOST_COUNTED,
   OVERVIEW_SECONDS,
   type ProcessState,
@@ -96,6 +97,12 @@ const PROCESSES = `
   where seen_at > now() - interval '1 minute' and (host, pid) <> ($1, $2)
     and (problems <> '[]' or abs(clock_ahead_seconds) > ${CLOCK_TOLERANCE_SECONDS})
   order by host, pid limit 1000`;
+
+const LOST_WORKERS = `
+  select l.id, l.host, l.pid, l.lost_at as "lostAt",
+    (select max(w.id) from worker w
+     where w.host = l.host and w.pid = l.pid and w.seen_at > now() - interval '${DEAD_AFTER_SECONDS} s') as "againAs"
+  from lost_worker l where l.lost_at > now() - interval '${OVERVIEW_SECONDS} s' order by l.lost_at desc limit 100`;
 
 /** A single wrong token or a short burst is no reason to worry. */
 const LEAST_REFUSED = { login: 10, limit: 20 };
@@ -200,6 +207,11 @@ export function workerStates(sql: Sql): Promise<WorkerState[]> {
 /** Other processes than this one that report a failing check or a wrong clock. */
 export function troubledProcesses(sql: Sql): Promise<ProcessState[]> {
   return sql.query<ProcessState>(PROCESSES, [hostname(), process.pid]);
+}
+
+/** Workers that were declared dead within the last hour. */
+export function lostWorkerStates(sql: Sql): Promise<LostWorkerState[]> {
+  return sql.query<LostWorkerState>(LOST_WORKERS);
 }
 
 /** Whether other workers may take over this worker's rows. */

@@ -23,6 +23,7 @@ import {
   failingServers,
   type FiguresRow,
   invalidAccounts,
+  lostWorkerStates,
   messagesApart,
   queueStates,
   refusalStates,
@@ -56,6 +57,7 @@ type States = Pick<
   | 'invalidAccounts'
   | 'refusals'
   | 'workers'
+  | 'lostWorkers'
   | 'processes'
 >;
 
@@ -125,7 +127,7 @@ export class OverviewService {
   }
 
   async #states(sql: Sql): Promise<States> {
-    const [queues, servers, webhooks, sync, invalid, refusals, workers, processes] =
+    const [queues, servers, webhooks, sync, invalid, refusals, workers, lost, processes] =
       await Promise.all([
         queueStates(sql),
         failingServers(sql),
@@ -134,10 +136,11 @@ export class OverviewService {
         invalidAccounts(sql),
         refusalStates(sql),
         workerStates(sql),
+        lostWorkerStates(sql),
         this.#processes(sql),
       ]);
-    const counted = { failingServers: servers, invalidAccounts: invalid };
-    return { queues, webhooks, sync, ...counted, refusals, workers, processes };
+    const more = { failingServers: servers, invalidAccounts: invalid, lostWorkers: lost };
+    return { queues, webhooks, sync, ...more, refusals, workers, processes };
   }
 
   /** Other processes by what they have reported, this one by what it sees now. */

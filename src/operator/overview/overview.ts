@@ -168,6 +168,20 @@ export interface RequestState {
   failures: FailedRequests[];
 }
 
+/** A worker that was declared dead within the last hour. */
+export interface LostWorkerState {
+  id: number;
+  host: string;
+  pid: number;
+  /** When another worker declared it dead. */
+  lostAt: Date;
+  /**
+   * Id of a living worker of the same process: the process had only stood still, or its container
+   * was started again. `null` if there is none.
+   */
+  againAs: number | null;
+}
+
 /** Refused requests of one sender, counted by all processes. */
 export interface RefusalState {
   /** `login`: wrong credentials; `limit`: above a limit. */
@@ -216,4 +230,6 @@ export interface Overview {
   workers: WorkerState[];
   /** This process, and others that report something wrong. */
   processes: ProcessState[];
+  /** The newest first, at most 100. */
+  lostWorkers: LostWorkerState[];
 }

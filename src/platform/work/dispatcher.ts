@@ -220,6 +220,12 @@ export interface Dispatcher<
    */
   record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
   /**
+   * Records results of runs whose claims were void when they ended, because their worker had stood
+   * still and counts as dead. Other workers may have claimed the rows since, and a result may come
+   * again. Called in a transaction of its own. Absent: such results are dropped.
+   */
+  recordFenced?(sql: Sql, fenced: readonly Settled<J, R>[]): Promise<void>;
+  /**
    * Reports rows that wait for their rate gate, each row once, in a transaction of its own. The
    * rows may have been claimed or removed since. Absent: late rows are not reported.
    */

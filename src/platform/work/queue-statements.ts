@@ -232,7 +232,8 @@ export function sweepStatement(tables: readonly QueueTable[]): string {
   // sent a heartbeat again keeps its claims.
   const dead = `(j.worker_id = any(array(select id from dead)) or ${ORPHANED})`;
   const parts = tables.map(({ table }, index) => `q${index} as (${giveBack(table, dead, BLAME)})`);
-  return `with dead as (delete from worker where $1 and seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id, host, pid),
+  return `with dead as (delete from worker where $1 and seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id, host, pid, started_at, seen_at),
+    lost as (insert into lost_worker (id, host, pid, started_at, seen_at) select * from dead),
     ${parts.join(',\n')}
     select (select count(*) from dead)::int as dead,
            (select string_agg(format('process %s on %s', pid, host), ', ') from dead) as processes,

@@ -95,7 +95,12 @@ export class Settler {
 
   async #write(endings: readonly Ending[]): Promise<boolean> {
     if (endings.length === 0) return true;
-    if (await this.#repeat(() => this.#writeTogether(endings))) return true;
+    let fenced: Settled<ClaimedRow, unknown>[] = [];
+    const write = async () => (fenced = await this.#writeTogether(endings));
+    if (await this.#repeat(write)) {
+      await this.#writeFenced(fenced);
+      return true;
+    }
     if (this.#givesUp) return false;
     if (endings.length === 1) {
       for (const { job } of endings) this.#unwritable.add(job.id);
@@ -131,14 +136,24 @@ export class Settler {
     }
   }
 
-  async #writeTogether(endings: readonly Ending[]): Promise<void> {
+  /** The results stay correct without this: the next attempt of each row begins with a look-up. */
+  async #writeFenced(fenced: readonly Settled<ClaimedRow, unknown>[]): Promise<void> {
+    if (fenced.length === 0 || !this.dispatcher.recordFenced) return;
+    await this.#repeat(() =>
+      this.sql.transaction(async (sql) => this.dispatcher.recordFenced?.(sql, fenced)),
+    );
+  }
+
+  /** @returns results whose rows no longer belonged to this worker; they are not written */
+  async #writeTogether(endings: readonly Ending[]): Promise<Settled<ClaimedRow, unknown>[]> {
+    const settled = endings.flatMap(
+      ({ job, outcome, traceparent }): Settled<ClaimedRow, unknown>[] =>
+        outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
+    );
     const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
     let committed: () => void = () => undefined;
+    let kept: typeof settled = [];
     await this.sql.transaction(async (sql) => {
-      const settled = endings.flatMap(
-        ({ job, outcome, traceparent }): Settled<ClaimedRow, unknown>[] =>
-          outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
-      );
       await this.dispatcher.beforeWriting?.(sql, settled);
       const done = settled.filter(({ next }) => next.kind === 'done');
       const again = settled.flatMap(({ job, next }) =>
@@ -163,13 +178,14 @@ export class Settler {
         ]);
         for (const { id } of rows) ours.add(id);
       }
-      const kept = settled.filter(({ job }) => ours.has(job.id));
+      kept = settled.filter(({ job }) => ours.has(job.id));
       if (kept.length === 0) return;
       await this.dispatcher.record(sql, kept);
       if (this.dispatcher.table.breaker)
         committed = await this.#gates.write(sql, kept, (job) => marked.has(job));
     });
     committed();
+    return settled.filter((one) => !kept.includes(one));
   }
 }
 

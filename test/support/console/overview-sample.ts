@@ -91,5 +91,9 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { host: text('mail-api-1'), pid: 3_110, roles: ['api'], problems: [{ name: 'keys', problem: text('ENCRYPTION_KEYS lacks "2026"; secrets in this database are encrypted with it') }], clockAheadSeconds: -0.01 },
       { host: 'mail-worker-2', pid: 4_187, roles: ['worker'], problems: [], clockAheadSeconds: 4.2 },
     ],
+    lostWorkers: [
+      { id: 9, host: text('mail-worker-3'), pid: 977, lostAt: new Date(now.getTime() - 600_000), againAs: 13 },
+      { id: 7, host: 'mail-worker-4', pid: 12, lostAt: new Date(now.getTime() - 1_800_000), againAs: null },
+    ],
   }; // prettier-ignore
 }

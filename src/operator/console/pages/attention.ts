@@ -15,6 +15,8 @@ import { bounded, type Concern, recentFailures } from './concern.ts';
 import { processConcerns } from './process-concerns.ts';
 import { requestConcerns } from './request-concerns.ts';
 
+/** A crash loop must not hide the other concerns. */
+const MOST_LOST = 3;
 /** A worker counts as dead after this time without a heartbeat. */
 const DEAD_SECONDS = 8;
 const LATE_SECONDS = 60;
@@ -59,6 +61,17 @@ function workerConcerns({ workers }: Overview): Concern[] {
       link: null,
     }));
 }
+
+const lostWorkerConcerns = ({ at, lostWorkers }: Overview): Concern[] =>
+  lostWorkers.slice(0, MOST_LOST).map(({ id, host, pid, lostAt, againAs }) => ({
+    tone: 'warning',
+    title: `Worker ${id} was lost ${duration(Math.max(at.getTime() - lostAt.getTime(), 1_000))} ago`,
+    text:
+      againAs === null
+        ? `Process ${pid} on ${host} sent no heartbeat for ${DEAD_SECONDS} seconds. Other workers took over its work. See why the process or its machine ended.`
+        : `Process ${pid} on ${host} stood still for more than ${DEAD_SECONDS} seconds, or was started again. It runs now as worker ${againAs}. Other workers took over its work.`,
+    link: null,
+  }));
 
 const LATE_LINKS: Readonly<Record<QueueName, Concern['link']>> = {
   send: jobs({ kind: 'message', state: 'late' }, 'Late messages'),
@@ -300,6 +313,7 @@ export function concernsOf(overview: Overview): Concern[] {
   const all = [
     ...processConcerns(overview),
     ...workerConcerns(overview),
+    ...lostWorkerConcerns(overview),
     ...queueConcerns(overview),
     ...diskConcerns(overview),
     ...requestConcerns(overview),

@@ -137,6 +137,9 @@ describe('pages of the console', () => {
       expect.arrayContaining([
         '131 of 2,140 requests answered with 5xx in the last 5 minutes',
         '12 accounts at mail.acme.example:993 (IMAP) cannot be synced',
+        'Worker 13 has been silent for 42 s',
+        'Worker 9 was lost 10 min ago',
+        'Worker 7 was lost 30 min ago',
         'The clocks of mail-worker-2 and of the database differ by 4.2 s',
       ]),
     );
@@ -165,6 +168,7 @@ describe('pages of the console', () => {
       disk: { limitBytes: null, source: null, freeBytes: null, fullAt: null },
       webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
       workers: overview.workers.slice(0, 1),
+      lostWorkers: [],
       sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
     }; // prettier-ignore
     expect(concernsOf(well)).toEqual([]);
