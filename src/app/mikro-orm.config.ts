@@ -96,7 +96,7 @@ export const entities = [
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse,
-  Worker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
+  Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,

@@ -72,7 +72,7 @@ const LOST_ATTEMPTS = `
 
 /**
  * Adds a line to the timeline for each earlier attempt that has none, because its process was lost.
- * Nobody knows when it ran, so the line has the longest possible time.
+ * Its times are unknown, so the line has the longest possible time.
  * @param noticed attempts that follow lost ones, or may do so
  */
 export async function recordLostAttempts(

@@ -3,8 +3,10 @@ import request from 'supertest';
 import { failureOf } from '../../src/cli/carillon/exit-codes.ts';
 import { run } from '../../src/cli/carillon/program.ts';
 import { EXIT_CODES } from '../../src/cli/terminal/exit-codes.ts';
+import { webhookStates } from '../../src/operator/overview/overview.repository.ts';
 import type { OperatorWebhookDetailsView } from '../../src/operator/webhooks/admin-webhooks.schema.ts';
 import type { BulkJobsView, OperatorJobDetailsView } from '../../src/operator/jobs/admin-jobs.schema.ts'; // prettier-ignore
+import { Database } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';
 import {
@@ -381,7 +383,15 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
 
     it('gets nothing while it is paused, and what it missed once it is activated', async () => {
       const paused = await post(`webhooks/${id}/pause`, { reason: 'their wish' });
-      expect(paused).toMatchObject({ state: 'failed', last_failure: `paused by ${operator.name}` });
+      expect(paused).toMatchObject({
+        state: 'failed',
+        paused: true,
+        last_failure: `paused by ${operator.name}`,
+      });
+      // A pause is no failure that an operator has to look at.
+      const unwell = await get<List<{ id: string }>>('webhooks?state=unwell');
+      expect(unwell.items.map((one) => one.id)).not.toContain(id);
+      expect(await webhookStates(server.app.get(Database))).toMatchObject({ failed: 0, paused: 1 });
       await recordEvent(server.app, application);
       await post(`webhooks/${id}/replay`, { since: 0, dry_run: false }, 409);
       expect(await exitCode('webhooks', 'pause', id)).toBe(4);

@@ -19,6 +19,7 @@ import { ReminderPlanner } from '../../src/calendar/notifications/reminder-plann
 import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
 import { SmsReminderSender } from '../../src/calendar/notifications/sms-sender.ts';
 import { WebhookReminderSender } from '../../src/calendar/notifications/webhook-sender.ts';
+import type { MailPort } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { SandboxConnector } from '../../src/providers/sandbox/sandbox.connector.ts';
 import { Quotas } from '../../src/platform/quotas/quotas.ts';
@@ -51,10 +52,13 @@ describe('a reminder that is due', () => {
   let planner: ReminderPlanner;
   const threads = new WorkThreads();
 
-  function build(gateway: SmsGateway): ReminderDispatcher {
+  /** @param findSent replaces the look-up of the sandbox */
+  function build(gateway: SmsGateway, findSent?: MailPort['findSent']): ReminderDispatcher {
     const { database, secretBox } = fixture;
     const quotas = new Quotas(fixture.config, database, clock);
-    const connectors = new ConnectorRegistry([new SandboxConnector(database, clock, threads)]);
+    const sandbox = new SandboxConnector(database, clock, threads);
+    if (findSent) sandbox.mail.findSent = findSent;
+    const connectors = new ConnectorRegistry([sandbox]);
     return new ReminderDispatcher(
       new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
       clock,
@@ -268,6 +272,28 @@ describe('a reminder that is due', () => {
       await fire(id);
       expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
       expect(await mailbox('unknown-lost@sandbox.test')).toHaveLength(1);
+    });
+
+    it('is looked up three times, and then sent again, if look-ups prove nothing', async () => {
+      let lookUps = 0;
+      dispatcher = build(new RecordingSmsGateway(fixture.database), () => {
+        lookUps += 1;
+        return Promise.resolve({ found: false, conclusive: false });
+      });
+      const to = 'unknown-lost@sandbox.test';
+      const { event, id } = await due(notificationOf.email(30), to);
+      const before = (await mailbox(to)).length;
+      await fire(id);
+      for (const seconds of [45, 120]) {
+        const { next } = await fire(id, { ambiguous: true });
+        const at = new Date(clock.now().getTime() + seconds * 1000);
+        expect(next).toEqual({ kind: 'again', at, ambiguous: true });
+        expect(await mailbox(to)).toHaveLength(before);
+      }
+      await fire(id, { ambiguous: true });
+      expect(lookUps).toBe(3);
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 4 });
+      expect(await mailbox(to)).toHaveLength(before + 1);
     });
 
     it('is looked up even when the event has begun meanwhile', async () => {

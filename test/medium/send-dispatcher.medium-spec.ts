@@ -153,6 +153,22 @@ describe('SendDispatcher', () => {
     expect(sent).toEqual([]);
   });
 
+  it('makes a single attempt up to an hour late, and not later', async () => {
+    const [late, tooLate] = [
+      await claimed(await accept({ retry_limit_datetime: 0 })),
+      await claimed(await accept({ retry_limit_datetime: 0 })),
+    ];
+    clock.advance(59 * MINUTE);
+    expect(outcomeOf(await run(late)).result.move?.to).toBe('successful');
+    clock.advance(3 * MINUTE);
+    const outcome = outcomeOf(await run(tooLate));
+    expect(outcome.next.kind).toBe('done');
+    expect(reasonOf(outcome)).toBe(
+      'retry limit datetime reached; last error: no attempt was possible in time',
+    );
+    expect(sent).toHaveLength(1);
+  });
+
   it('treats a found message as sent, even after the deadline', async () => {
     mail.findSent = () => Promise.resolve({ found: true, conclusive: true });
     const job = await claimed(await accept({ retry_limit_datetime: 0 }), {

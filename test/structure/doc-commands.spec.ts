@@ -14,7 +14,7 @@ const silent: OperatorIo = { environment: {}, print: () => {}, write: () => {} }
 /** Every command below this one, itself included. */
 const whole = (command: Command): Command[] => [command, ...command.commands.flatMap(whole)];
 
-/** Reads standard input as `{}`: pages redirect files into commands that nobody has here. */
+/** Reads standard input as `{}`: the files that pages redirect into commands do not exist here. */
 const check = ({ flags, ...rest }: Invocation) =>
   planRequest({
     ...rest,
@@ -42,7 +42,7 @@ async function parse(line: CommandLine): Promise<void> {
     await command.parseAsync(line.args, { from: 'user' });
   } catch (error) {
     const { code = '', message } = error as { code?: string; message: string };
-    const isNameOnly = /^commander\.missing/.test(code) || message.includes('needs an id');
+    const isNameOnly = code.startsWith('commander.missing') || message.includes('needs an id');
     if (RIGHT.has(code) || (line.inText && isNameOnly)) return;
     throw error;
   }

@@ -23,7 +23,7 @@ export interface CallResponse {
 export async function call(
   server: ServerProcess,
   account: TestAccount,
-  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   { body, headers = {} }: { body?: object; headers?: Record<string, string> } = {},
 ): Promise<CallResponse | null> {
@@ -31,13 +31,26 @@ export async function call(
     const response = await fetch(`${server.url}${path}`, {
       method,
       headers: { ...account.bearer, 'content-type': 'application/json', ...headers },
-      body: body ? JSON.stringify(body) : null,
+      ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(20_000),
     });
     return { status: response.status, body: (await response.json()) as CallResponse['body'] };
   } catch {
     return null; // the server has just been killed, or cannot be reached
   }
+}
+
+/**
+ * Reads a job with its timeline.
+ * @throws if the server does not answer
+ */
+export async function readJob<T>(
+  server: ServerProcess,
+  account: TestAccount,
+  id: string,
+): Promise<T> {
+  const path = `${server.url}/job-statuses/${id}?view=expanded`;
+  return (await (await fetch(path, { headers: account.bearer })).json()) as T;
 }
 
 /** How many messages to post, to which recipients, and how fast. */

@@ -32,6 +32,12 @@ export interface DueReminder {
   secretSealed: string;
 }
 
+/**
+ * Result of a look-up. `unproven`: the reminder was not found, but may have been sent, because the
+ * provider does not file sent messages, or later than now.
+ */
+export type ReminderLookUp = 'sent' | 'not-sent' | 'unproven';
+
 export interface ReminderSender {
   readonly type: ReminderType;
   /**
@@ -39,7 +45,7 @@ export interface ReminderSender {
    * method may safely send again, or has no means to find out.
    * @throws {Error} if the look-up fails
    */
-  wasSent?(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<boolean>;
+  lookUp?(reminder: DueReminder, account: ConnectedAccount, lease: Lease): Promise<ReminderLookUp>;
   /**
    * Makes one attempt to send the reminder. Delivery failures are returned; a thrown error means a
    * bug or an abort.

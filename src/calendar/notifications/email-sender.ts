@@ -9,7 +9,7 @@ import {
 import type { SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { compose } from '../../formats/mime/compose.ts';
 import { failureOf, LeaseLostError, sendControl } from '../../mail/outbox/hand-over.ts';
-import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import type { DueReminder, ReminderLookUp, ReminderSender } from './due-reminder.ts';
 import { deliveryOfProviderError, type ReminderDelivery } from './reminder-policy.ts';
 
 /**
@@ -25,12 +25,13 @@ export class EmailReminderSender implements ReminderSender {
     private readonly clock: Clock,
   ) {}
 
-  async wasSent(reminder: DueReminder, account: ConnectedAccount): Promise<boolean> {
+  async lookUp(reminder: DueReminder, account: ConnectedAccount): Promise<ReminderLookUp> {
     const { recipient, content, dueAt } = reminder;
     const traces = { recipients: [recipient], subject: content['subject'] ?? '', since: dueAt };
     const mail = this.connectors.requireMail(account.provider);
-    const { found, similar } = await mail.findSent(account, messageIdOf(reminder), traces);
-    return found || similar === true;
+    const looked = await mail.findSent(account, messageIdOf(reminder), traces);
+    if (looked.found || looked.similar) return 'sent';
+    return looked.conclusive ? 'not-sent' : 'unproven';
   }
 
   async send(

@@ -20,7 +20,12 @@ import {
   noteWaits,
   requeueDropped,
 } from './reminder-transitions.ts';
-import { decideReminder, type ReminderDecision, type ReminderDelivery } from './reminder-policy.ts';
+import {
+  decideReminder,
+  nextReminderLookUp,
+  type ReminderDecision,
+  type ReminderDelivery,
+} from './reminder-policy.ts';
 import type { ReminderType } from './reminder-status.ts';
 import { reportReminders } from './reminder-reports.ts';
 import { type FoundReminder, ReminderRepository } from './reminder.repository.ts';
@@ -112,7 +117,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
       });
     }
     const sender = this.#senders[reminder.type];
-    const earlier = await lookUp(job, sender, reminder, account, lease);
+    const earlier = await this.#lookUp(job, reminder, account, lease);
     if (earlier) return end(earlier);
     if (reminder.withoutFirst) return done({ kind: 'skipped', reason: WITHOUT_FIRST });
     if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
@@ -216,8 +221,32 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
     lease: Lease,
   ): Promise<ReminderOutcome> {
     if (account.grantStatus === 'invalid') return DROPPED;
-    const earlier = await lookUp(job, this.#senders[reminder.type], reminder, account, lease);
+    const earlier = await this.#lookUp(job, reminder, account, lease);
     return earlier ? this.#decide(job, reminder.expiresAt, earlier, account) : DROPPED;
+  }
+
+  /**
+   * Result of an earlier attempt whose outcome is unknown; `null` if the reminder is to be sent, or
+   * sent again.
+   */
+  async #lookUp(
+    job: ClaimedRow,
+    reminder: DueReminder,
+    account: ConnectedAccount,
+    lease: Lease,
+  ): Promise<ReminderDelivery | null> {
+    const sender = this.#senders[reminder.type];
+    if (!job.ambiguous || !sender.lookUp) return null;
+    try {
+      const looked = await sender.lookUp(reminder, account, lease);
+      if (looked === 'sent') return { kind: 'sent' };
+      if (looked === 'not-sent') return null;
+      const at = nextReminderLookUp(job.attempt, this.clock.now(), reminder.expiresAt);
+      return at && { kind: 'unproven', at };
+    } catch (error) {
+      const reason = error instanceof ProviderError ? error.message : internalReason(error);
+      return { kind: 'unknown', reason };
+    }
   }
 
   /** Looks again after a minute, and when the reminder expires. */
@@ -269,26 +298,4 @@ function expired({ lastFailure }: DueReminder): ReminderResult {
 
 function done(result: ReminderResult): ReminderOutcome {
   return { next: { kind: 'done' }, result };
-}
-
-/**
- * Result of an earlier attempt whose outcome is unknown; `null` if the reminder is to be sent, or
- * sent again.
- */
-async function lookUp(
-  job: ClaimedRow,
-  sender: ReminderSender,
-  reminder: DueReminder,
-  account: ConnectedAccount,
-  lease: Lease,
-): Promise<ReminderDelivery | null> {
-  if (!job.ambiguous || !sender.wasSent) return null;
-  try {
-    return (await sender.wasSent(reminder, account, lease)) ? { kind: 'sent' } : null;
-  } catch (error) {
-    return {
-      kind: 'unknown',
-      reason: error instanceof ProviderError ? error.message : internalReason(error),
-    };
-  }
 }

@@ -4,12 +4,29 @@ import {
   deliveryOfHttpStatus,
   deliveryOfProviderError,
   nextReminderAttempt,
+  nextReminderLookUp,
   type ReminderDelivery,
 } from './reminder-policy.ts';
 
 const now = new Date('2026-01-01T10:00:00Z');
 const after = (seconds: number) => new Date(now.getTime() + seconds * 1000);
 const secondsUntil = (at: Date | null) => at && (at.getTime() - now.getTime()) / 1000;
+
+describe('another look-up of a reminder', () => {
+  it.each([
+    [2, 45],
+    [3, 120],
+    [4, null],
+    [9, null],
+  ])('after %i attempts waits %p seconds', (attempts, seconds) => {
+    expect(secondsUntil(nextReminderLookUp(attempts, now, after(3_600)))).toBe(seconds);
+  });
+
+  it('is not made if it would leave no time before the event', () => {
+    expect(nextReminderLookUp(2, now, after(54))).toBeNull();
+    expect(secondsUntil(nextReminderLookUp(2, now, after(55)))).toBe(45);
+  });
+});
 
 describe('next attempt of a reminder', () => {
   it.each([

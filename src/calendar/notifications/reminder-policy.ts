@@ -11,6 +11,8 @@ export type ReminderDelivery =
   | { kind: 'not-yet'; reason: string; retryAfterSeconds?: number | null; ownLimit?: boolean }
   /** The outcome is unknown: look it up before sending again. */
   | { kind: 'unknown'; reason: string }
+  /** A look-up did not find it, which proves nothing: look it up again at this time. */
+  | { kind: 'unproven'; at: Date }
   /** No attempt will ever succeed. */
   | { kind: 'refused'; reason: string; credentialsInvalid?: boolean };
 
@@ -43,6 +45,8 @@ const LEAST_SECONDS = 5;
  * nothing, and the reminder would be sent twice.
  */
 const LOOK_UP_SECONDS = 15;
+/** Seconds from a first and a second look-up that proved nothing to the next one. */
+const MORE_LOOK_UPS_SECONDS = [45, 120] as const;
 
 /**
  * Time of the next attempt after one that failed: 30 s, then doubling, at most an hour. A last
@@ -62,6 +66,19 @@ export function nextReminderAttempt(
   const last = expiresAt.getTime() - LAST_BEFORE_SECONDS * 1000;
   const at = Math.min(regular, last);
   return at - now.getTime() < LEAST_SECONDS * 1000 ? null : new Date(at);
+}
+
+/**
+ * Time of another look-up after one that proved nothing, because Sent folders lag behind.
+ * @param attempts attempts so far, this look-up included
+ * @returns `null` if the reminder is to be sent again: two more look-ups proved nothing, or a later
+ *   one would leave no time before the event
+ */
+export function nextReminderLookUp(attempts: number, now: Date, expiresAt: Date): Date | null {
+  const seconds = MORE_LOOK_UPS_SECONDS[attempts - 2];
+  if (seconds === undefined) return null;
+  const at = now.getTime() + seconds * 1000;
+  return at > expiresAt.getTime() - LAST_BEFORE_SECONDS * 1000 ? null : new Date(at);
 }
 
 /** Decides what follows an attempt. Pure function. */
@@ -98,6 +115,8 @@ export function decideReminder({
         ambiguous: true,
       };
     }
+    case 'unproven':
+      return { kind: 'retry', at: delivery.at, reason: NOT_FOUND, ambiguous: true };
     case 'not-yet': {
       const { retryAfterSeconds, ownLimit } = delivery;
       // Without `ownLimit`, each attempt doubles the wait.
@@ -113,6 +132,8 @@ export function decideReminder({
     }
   }
 }
+
+const NOT_FOUND = 'looking up whether it was sent: it was not found among the sent messages so far';
 
 /** Error codes after which a retry is useless. */
 const PERMANENT: readonly ProviderErrorCode[] = [

@@ -6,7 +6,7 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { phoneRefusal } from '../sms/phone-numbers.ts';
 import { SmsError, SmsGateway, type SmsRequest } from '../sms/sms-gateway.ts';
-import type { DueReminder, ReminderSender } from './due-reminder.ts';
+import type { DueReminder, ReminderLookUp, ReminderSender } from './due-reminder.ts';
 import type { ReminderDelivery } from './reminder-policy.ts';
 
 const FEATURE: ApplicationFeature = 'sms';
@@ -22,15 +22,16 @@ export class SmsReminderSender implements ReminderSender {
   ) {}
 
   /**
-   * Returns `false` for a gateway without a look-up. Such a gateway checks dedupe keys itself, so
-   * the text is sent again with the same key.
+   * Returns `not-sent` for a gateway without a look-up. Such a gateway checks dedupe keys itself,
+   * so the text is sent again with the same key.
    */
-  async wasSent(
+  async lookUp(
     reminder: DueReminder,
     _account: ConnectedAccount,
     { signal }: Lease,
-  ): Promise<boolean> {
-    return (await this.gateway.wasSent?.(requestOf(reminder), reminder.dueAt, signal)) ?? false;
+  ): Promise<ReminderLookUp> {
+    const sent = await this.gateway.wasSent?.(requestOf(reminder), reminder.dueAt, signal);
+    return sent ? 'sent' : 'not-sent';
   }
 
   async send(

@@ -41,9 +41,9 @@ function addMethod(
       methodHelp(ApiDocument.read(), `carillon-api ${groupName} ${method}`, action),
     );
   actions.set(leaf, action);
-  leaf.action((words: string[]) =>
-    perform({ groupName, group, action, words, flags: leaf.optsWithGlobals<Flags>() }),
-  );
+  leaf.action(async (words: string[]) => {
+    await perform({ groupName, group, action, words, flags: leaf.optsWithGlobals<Flags>() });
+  });
 }
 
 function addGroup(program: Command, [name, group]: [string, Group], perform: Perform): void {

@@ -12,9 +12,9 @@ const LOCK = `select id from send_job where id = any($1::uuid[]) order by id for
 const attemptOf = (row: string) => `($2::int[])[array_position($1::uuid[], ${row})]`;
 
 /*
- * Every attempt after the fenced one has to be a look-up, with its line in the timeline unless it is
- * still running. An attempt without a line may have sent the message again. If the fenced attempt
- * has its line, its result is written for the second time.
+ * Every attempt after the fenced one has to be a look-up, with its line in the timeline unless it
+ * is still running. An attempt without a line may have sent the message again. If the fenced
+ * attempt has its line, its result is written for the second time.
  */
 const ADOPTABLE = `
   select j.id from send_job j
@@ -67,7 +67,7 @@ export async function recordFencedSends(
   );
 }
 
-/** Takes the rows back from whoever has them now. */
+/** Takes the rows back from the queue, or from a worker that looks the messages up. */
 async function settleRows(sql: Sql, adopted: readonly FencedSend[]): Promise<void> {
   const again = adopted.flatMap(({ job: { id }, next }) =>
     next.kind === 'again' ? [{ id, at: next.at, ambiguous: next.ambiguous }] : [],

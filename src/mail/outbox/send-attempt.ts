@@ -171,6 +171,9 @@ export interface AttemptEnd {
  */
 export const OVERDUE_SECONDS = 60;
 
+/** Deadline of a message with a single attempt, in seconds after its send time. */
+export const SINGLE_ATTEMPT_SECONDS = 3_600;
+
 /** Outcome of a row that has nothing left to send, for example because its account was deleted. */
 export const NOTHING_TO_SEND: Outcome<SendResult> = {
   next: { kind: 'done' },

@@ -16,6 +16,7 @@ import {
   OVERDUE_SECONDS,
   type SendJobRow,
   type SendResult,
+  SINGLE_ATTEMPT_SECONDS,
   type StoredMessage,
 } from './send-attempt.ts';
 import { providerThreadSql } from '../threading/provider-threads.ts';
@@ -44,7 +45,8 @@ const LOADING: RowLoading = {
     join "grant" g on g.id = j.account_id`,
   ready: `${SHORT_MIME} and s.status in ('pending', 'delayed') and g.status <> 'invalid' and m.on_missed = 'send'
     and ${MAY_SEND} and not j.held and not j.ambiguous and j.route = 'account'
-    and (j.retry_limit_at <= j.due_at or now() <= j.retry_limit_at + interval '${OVERDUE_SECONDS} s')`,
+    and now() <= interval '${OVERDUE_SECONDS} s' + case when j.retry_limit_at > j.due_at then j.retry_limit_at
+      else j.due_at + interval '${SINGLE_ATTEMPT_SECONDS} s' end`,
 };
 
 /** Dispatcher of the outbox queue. `MessageSender` sends each row. */
@@ -67,6 +69,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
     },
     breaker: true,
     inertUntilHandOff: true,
+    createdAt: '(select s.created_at from job_status s where s.id = j.id)',
     deadlineColumn: 'retry_limit_at',
     loading: LOADING,
   };

@@ -7,6 +7,7 @@ import type { RefusedRecipient, SendPhase } from '../../platform/base/errors/pro
 import type { decideUnproven, RetryDecision, RetryRule } from './retry-policy.ts';
 import {
   type Attempt, type AttemptEnd, OVERDUE_SECONDS, type RecipientProgress, type SendJobRow, type SendResult,
+  SINGLE_ATTEMPT_SECONDS,
 } from './send-attempt.ts'; // prettier-ignore
 
 /*
@@ -22,9 +23,6 @@ export type Decision = RetryDecision | ReturnType<typeof decideUnproven>;
  * time.
  */
 const DAILY_LIMIT_SECONDS = 3_600;
-
-/** Why messages wait if our own limit on requests is used up. */
-const OWN_LIMIT = "the account stays below its provider's limit on requests";
 
 /** Whether an earlier attempt has to be looked up before this one may send. */
 export function needsLookUp(job: SendJobRow): boolean {
@@ -49,12 +47,23 @@ export function deferredBefore({ putOff, attempt }: SendJobRow): readonly string
   return putOff?.attempt === attempt - 1 ? putOff.emails : [];
 }
 
+type Times = Pick<SendJobRow, 'retryLimitAt' | 'dueAt'>;
+
+/**
+ * When no attempt may begin any more: the retry limit, or an hour after the send time for a message
+ * with a single attempt.
+ */
+export function deadlineOf({ retryLimitAt, dueAt }: Times): Date {
+  if (retryLimitAt > dueAt) return retryLimitAt;
+  return new Date(dueAt.getTime() + SINGLE_ATTEMPT_SECONDS * 1000);
+}
+
 /**
  * Whether the deadline passed before a worker picked the message up. Sending it that late would
- * surprise the recipient. Always false for a message with a single attempt.
+ * surprise the recipient.
  */
-export function isTooLate({ retryLimitAt, dueAt }: SendJobRow, now: Date): boolean {
-  return retryLimitAt > dueAt && now.getTime() > retryLimitAt.getTime() + OVERDUE_SECONDS * 1000;
+export function isTooLate(job: Times, now: Date): boolean {
+  return now.getTime() > deadlineOf(job).getTime() + OVERDUE_SECONDS * 1000;
 }
 
 /** Whether an attempt before the current one was made, or may have been. */
@@ -275,7 +284,7 @@ export function signalOf(
   if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
   // The other messages of the account wait as well, without attempts of their own.
   if (end?.ownLimit)
-    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: OWN_LIMIT };
+    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: end.detail };
   if (end?.code === 'quota-exhausted') {
     const seconds = end.retryAfterSeconds ?? DAILY_LIMIT_SECONDS;
     return {

@@ -4,7 +4,7 @@ import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
 import { type AccountPause, MAY_SEND } from '../../accounts/grants/provider-accounts.ts';
 import { type LoadedAttempt, NOTHING_TO_SEND, type SendResult } from './send-attempt.ts';
-import { concluded, mayHaveBeenAttempted } from './send-verdict.ts';
+import { concluded, deadlineOf, mayHaveBeenAttempted } from './send-verdict.ts';
 
 /*
  * What a pause of sending does to messages (ADR 0090). The pause itself is a column of the account
@@ -31,22 +31,20 @@ const LOOK_AGAIN_MS = 24 * 3_600_000;
 
 /**
  * Lets a message wait while sending is paused: until it is resumed, or until the message must end.
- * A message whose deadline has come fails, because it must not be sent later. A message with a
- * single attempt has no deadline and waits.
+ * A message whose deadline has come fails, because it must not be sent later.
  * @returns `null` if sending is not paused
  */
 export function whilePaused(attempt: LoadedAttempt): Outcome<SendResult> | null {
   const { job, startedAt, message } = attempt;
   const { pause } = message.account;
   if (!pause) return null;
-  const { retryLimitAt, dueAt } = job;
-  const hasDeadline = retryLimitAt > dueAt;
-  if (hasDeadline && startedAt >= retryLimitAt) {
+  const { dueAt } = job;
+  const deadline = deadlineOf(job);
+  if (startedAt >= deadline) {
     const end = { code: 'temporary', phase: null, detail: pause.text } as const;
     return concluded(attempt, startedAt, end, { kind: 'stop', rule: 'deadline' });
   }
-  const ends = [startedAt.getTime() + LOOK_AGAIN_MS];
-  if (hasDeadline) ends.push(retryLimitAt.getTime());
+  const ends = [startedAt.getTime() + LOOK_AGAIN_MS, deadline.getTime()];
   const { onMissed, maxLatenessSeconds } = message;
   if (onMissed === 'skip' && !mayHaveBeenAttempted(job))
     ends.push(dueAt.getTime() + ((maxLatenessSeconds ?? 0) + 1) * 1000);

@@ -157,8 +157,8 @@ export class OperatorJobs {
   }
 
   /**
-   * Retries, cancels or releases all jobs that match, newest first: at most 5,000 in a call, in transactions
-   * of 200. A dry run changes nothing and reports the same.
+   * Retries, cancels or releases all jobs that match, newest first: at most 5,000 in a call, in
+   * transactions of 200. A dry run changes nothing and reports the same.
    * @throws {InvalidInputError} if the filter is empty
    * @throws {NotFoundError} and {SearchTooBroadError} as `list`
    */

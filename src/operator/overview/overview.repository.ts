@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import { CLOCK_TOLERANCE_SECONDS } from '../../platform/database/database-clock.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Failover } from '../../platform/work/failover.ts';
 import { DEAD_AFTER_SECONDS } from '../../platform/work/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
 import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts';
@@ -85,24 +86,25 @@ const FAILING_SERVERS = `
   from ranked group by 1, 2 order by 3 desc, 1, 2`;
 
 const WEBHOOKS = `
-  select state, count(*)::int as count from (select state from webhook limit ${MOST_COUNTED}) w group by state`;
+  select state, count(*)::int as count
+  from (select case when state = 'failed' and paused then 'paused' else state end as state from webhook limit ${MOST_COUNTED}) w
+  group by state`;
 
 const WORKERS = `
   select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
   from worker order by id limit 1000`;
-
-/** The row of this process is left out ($1 host, $2 pid): it knows its state without the row. */
-const PROCESSES = `
-  select host, pid, roles, problems, clock_ahead_seconds as "clockAheadSeconds" from running_process
-  where seen_at > now() - interval '1 minute' and (host, pid) <> ($1, $2)
-    and (problems <> '[]' or abs(clock_ahead_seconds) > ${CLOCK_TOLERANCE_SECONDS})
-  order by host, pid limit 1000`;
 
 const LOST_WORKERS = `
   select l.id, l.host, l.pid, l.lost_at as "lostAt",
     (select max(w.id) from worker w
      where w.host = l.host and w.pid = l.pid and w.seen_at > now() - interval '${DEAD_AFTER_SECONDS} s') as "againAs"
   from lost_worker l where l.lost_at > now() - interval '${OVERVIEW_SECONDS} s' order by l.lost_at desc limit 100`;
+/** The row of this process is left out ($1 host, $2 pid): it knows its state without the row. */
+const PROCESSES = `
+  select host, pid, roles, problems, clock_ahead_seconds as "clockAheadSeconds" from running_process
+  where seen_at > now() - interval '1 minute' and (host, pid) <> ($1, $2)
+    and (problems <> '[]' or abs(clock_ahead_seconds) > ${CLOCK_TOLERANCE_SECONDS})
+  order by host, pid limit 1000`;
 
 /** A single wrong token or a short burst is no reason to worry. */
 const LEAST_REFUSED = { login: 10, limit: 20 };
@@ -183,6 +185,17 @@ export function syncStates(sql: Sql): Promise<SyncState[]> {
   return sql.query<SyncState>(SYNC);
 }
 
+const FAILOVER = `
+  select failover, extract(epoch from (failover ->> 'at')::timestamptz)::float8 as "atSeconds"
+  from instance where id = 1 and failover is not null`;
+
+/** The last failover of the database, and its time in seconds since 1970. */
+export async function lastFailover(
+  sql: Sql,
+): Promise<{ failover: Failover; atSeconds: number } | undefined> {
+  return (await sql.query<{ failover: Failover; atSeconds: number }>(FAILOVER))[0];
+}
+
 /** Servers at which mailboxes cannot be synced. */
 export function failingServers(sql: Sql): Promise<FailingServer[]> {
   return sql.query<FailingServer>(FAILING_SERVERS);
@@ -195,7 +208,7 @@ export function refusalStates(sql: Sql): Promise<RefusalState[]> {
 
 export async function webhookStates(sql: Sql): Promise<WebhookStates> {
   const rows = await sql.query<{ state: keyof WebhookStates; count: number }>(WEBHOOKS);
-  const none = { active: 0, failing: 0, failed: 0, inactive: 0 };
+  const none = { active: 0, failing: 0, failed: 0, paused: 0, inactive: 0 };
   return { ...none, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) };
 }
 
@@ -204,14 +217,14 @@ export function workerStates(sql: Sql): Promise<WorkerState[]> {
   return sql.query<WorkerState>(WORKERS);
 }
 
-/** Other processes than this one that report a failing check or a wrong clock. */
-export function troubledProcesses(sql: Sql): Promise<ProcessState[]> {
-  return sql.query<ProcessState>(PROCESSES, [hostname(), process.pid]);
-}
-
 /** Workers that were declared dead within the last hour. */
 export function lostWorkerStates(sql: Sql): Promise<LostWorkerState[]> {
   return sql.query<LostWorkerState>(LOST_WORKERS);
+}
+
+/** Other processes than this one that report a failing check or a wrong clock. */
+export function troubledProcesses(sql: Sql): Promise<ProcessState[]> {
+  return sql.query<ProcessState>(PROCESSES, [hostname(), process.pid]);
 }
 
 /** Whether other workers may take over this worker's rows. */

@@ -23,6 +23,7 @@ import {
   failingServers,
   type FiguresRow,
   invalidAccounts,
+  lastFailover,
   lostWorkerStates,
   messagesApart,
   queueStates,
@@ -39,6 +40,8 @@ const MINUTE_MS = 60_000;
 const KEEP_MS = 5_000;
 /** For numbers that change slowly: sums over all files, or over the days of a month. */
 const KEEP_SLOW_MS = 60_000;
+/** How long operators are told of a failover. */
+const FAILOVER_SHOWN_MS = 86_400_000;
 
 const NO_SENDS = {
   sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null,
@@ -48,18 +51,12 @@ const NO_DELIVERIES = {
 }; // prettier-ignore
 
 type SlowNumbers = Pick<Overview, 'disk' | 'apiUse'>;
-type States = Pick<
-  Overview,
-  | 'queues'
-  | 'webhooks'
-  | 'sync'
-  | 'failingServers'
-  | 'invalidAccounts'
-  | 'refusals'
-  | 'workers'
-  | 'lostWorkers'
-  | 'processes'
->;
+type Installation = Pick<Overview, 'workers' | 'lostWorkers' | 'processes' | 'failover'>;
+type States = Installation &
+  Pick<
+    Overview,
+    'queues' | 'webhooks' | 'sync' | 'failingServers' | 'invalidAccounts' | 'refusals'
+  >;
 
 /** What an operator sees first: numbers of the whole installation, over all processes. */
 @Injectable()
@@ -111,7 +108,7 @@ export class OverviewService {
       sendingFigures(sql, at),
       deliveryFigures(sql, at),
       messagesApart(sql),
-      this.#states(sql),
+      this.#states(sql, at),
       this.#readSlow(),
     ]);
     return {
@@ -126,21 +123,29 @@ export class OverviewService {
     };
   }
 
-  async #states(sql: Sql): Promise<States> {
-    const [queues, servers, webhooks, sync, invalid, refusals, workers, lost, processes] =
-      await Promise.all([
-        queueStates(sql),
-        failingServers(sql),
-        webhookStates(sql),
-        syncStates(sql),
-        invalidAccounts(sql),
-        refusalStates(sql),
-        workerStates(sql),
-        lostWorkerStates(sql),
-        this.#processes(sql),
-      ]);
-    const more = { failingServers: servers, invalidAccounts: invalid, lostWorkers: lost };
-    return { queues, webhooks, sync, ...more, refusals, workers, processes };
+  async #states(sql: Sql, at: Date): Promise<States> {
+    const [queues, servers, webhooks, sync, invalid, refusals, installation] = await Promise.all([
+      queueStates(sql),
+      failingServers(sql),
+      webhookStates(sql),
+      syncStates(sql),
+      invalidAccounts(sql),
+      refusalStates(sql),
+      this.#installation(sql, at),
+    ]);
+    const counted = { failingServers: servers, invalidAccounts: invalid };
+    return { queues, webhooks, sync, ...counted, refusals, ...installation };
+  }
+
+  async #installation(sql: Sql, at: Date): Promise<Installation> {
+    const [workers, lostWorkers, processes, last] = await Promise.all([
+      workerStates(sql),
+      lostWorkerStates(sql),
+      this.#processes(sql),
+      lastFailover(sql),
+    ]);
+    const isRecent = last && at.getTime() - last.atSeconds * 1000 < FAILOVER_SHOWN_MS;
+    return { workers, lostWorkers, processes, failover: isRecent ? last.failover : null };
   }
 
   /** Other processes by what they have reported, this one by what it sees now. */

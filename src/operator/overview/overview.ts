@@ -3,6 +3,7 @@ import type { Failure } from '../../platform/request-counts/request-counts.ts';
 import type { FailingCheck } from '../../platform/work/readiness.ts';
 import type { ApiUseState } from '../api-use/api-use.ts';
 import type { DiskForecast } from '../capacity/capacity.ts';
+import type { Failover } from '../../platform/work/failover.ts';
 
 /*
  * What an operator sees first: numbers of the whole installation, over all processes, read from the
@@ -115,6 +116,8 @@ export interface WebhookStates {
   failing: number;
   /** Switched off: every delivery failed for 72 hours, or the receiver answered 410. */
   failed: number;
+  /** Stopped by an operator. Their owners see them as `failed`. */
+  paused: number;
   /** Switched off by the application. */
   inactive: number;
 }
@@ -129,6 +132,20 @@ export interface WorkerState {
    * Seconds since its last heartbeat. A worker sends one each second; after 8 s it counts as dead.
    */
   silentSeconds: number;
+}
+
+/** A worker that was declared dead within the last hour. */
+export interface LostWorkerState {
+  id: number;
+  host: string;
+  pid: number;
+  /** When another worker declared it dead. */
+  lostAt: Date;
+  /**
+   * Id of a living worker of the same process: the process had only stood still, or its container
+   * was started again. `null` if there is none.
+   */
+  againAs: number | null;
 }
 
 /** What a process of any role reports of itself. */
@@ -166,20 +183,6 @@ export interface RequestState {
   minutes: RequestMinute[];
   /** The most frequent first. */
   failures: FailedRequests[];
-}
-
-/** A worker that was declared dead within the last hour. */
-export interface LostWorkerState {
-  id: number;
-  host: string;
-  pid: number;
-  /** When another worker declared it dead. */
-  lostAt: Date;
-  /**
-   * Id of a living worker of the same process: the process had only stood still, or its container
-   * was started again. `null` if there is none.
-   */
-  againAs: number | null;
 }
 
 /** Refused requests of one sender, counted by all processes. */
@@ -227,9 +230,11 @@ export interface Overview {
   apiUse: ApiUseState[];
   /** How full the disk is; at most a minute old. */
   disk: DiskForecast;
+  /** The last failover of the database, if it was within the last day; else `null`. */
+  failover: Failover | null;
   workers: WorkerState[];
-  /** This process, and others that report something wrong. */
-  processes: ProcessState[];
   /** The newest first, at most 100. */
   lostWorkers: LostWorkerState[];
+  /** This process, and others that report something wrong. */
+  processes: ProcessState[];
 }

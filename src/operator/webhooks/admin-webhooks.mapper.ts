@@ -50,6 +50,7 @@ export function toOperatorWebhookView(webhook: WebhookSummary): OperatorWebhookV
     application_name: webhook.applicationName,
     callback_url: webhook.callbackUrl,
     state: webhook.state,
+    paused: webhook.paused,
     triggers: webhook.triggers,
     failing_since: toUnixSecondsOrNull(webhook.failingSince),
     failures: webhook.failures,

@@ -14,18 +14,21 @@ import type {
 /** Queued deliveries and recent attempts are counted up to this number. */
 const MOST_COUNTED = 10_000;
 
-/** A webhook fails from its first failure since the last success on. */
-const UNWELL = `(w.state in ('failing', 'failed') or w.failing_since is not null)`;
+/**
+ * A webhook fails from its first failure since the last success on. An operator's pause is no
+ * failure.
+ */
+const UNWELL = `(w.state in ('failing', 'failed') or w.failing_since is not null) and not (w.state = 'failed' and w.paused)`;
 
-const SEVERITY = `case w.state when 'failed' then 0 when 'failing' then 1 else 2 end`;
+const SEVERITY = `case w.state when 'failed' then case when w.paused then 2 else 0 end when 'failing' then 1 else 2 end`;
 
 // A webhook whose last success was before its failures: its newest attempt says why it fails. An
 // operator who stopped it is named instead.
 const COLUMNS = `
   w.id, w.application_id as "applicationId", a.client_id as "clientId", a.name as "applicationName",
-  w.callback_url as "callbackUrl", w.state, w.triggers, w.failing_since as "failingSince", w.failures,
+  w.callback_url as "callbackUrl", w.state, w.state = 'failed' and w.paused as paused, w.triggers, w.failing_since as "failingSince", w.failures,
   coalesce(
-    case when w.state = 'failed' then (
+    case when w.state = 'failed' and w.paused then (
       select 'paused by ' || l.actor_name from (
         select x.action, x.actor_name from audit_entry x
         where x.target_id = w.id::text and x.action in ('webhook.pause', 'webhook.activate') order by x.id desc limit 1) l

@@ -2,7 +2,7 @@ import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
 
 /** Which webhooks to list. */
 export interface WebhookFilter {
-  /** A state; `unwell`: failing, failed, or without a success since a failure. */
+  /** A state; `unwell`: failing, failed, or without a success since a failure, and not paused. */
   state?: WebhookState | 'unwell' | undefined;
   /** Id or client id of the application. */
   application?: string | undefined;
@@ -18,6 +18,8 @@ export interface WebhookSummary {
   applicationName: string;
   callbackUrl: string;
   state: WebhookState;
+  /** Whether an operator stopped it; its state is `failed` then. */
+  paused: boolean;
   triggers: string[];
   /** First failure since the last success; `null` if there is none. */
   failingSince: Date | null;

@@ -176,6 +176,13 @@ export const workers = new Gauge({
   labelNames: ['state'],
 });
 
+/** Installation: the last failover of the database. */
+export const lastFailoverTime = new Gauge({
+  ...shared,
+  name: 'carillon_database_failover_timestamp_seconds',
+  help: 'Installation: when a worker noticed the last failover of the database, in seconds since 1970; 0 if there was none',
+});
+
 // --- Reminders and webhooks
 
 /** Results of reminders. */
@@ -206,7 +213,7 @@ export const webhookSeconds = new Histogram({
 export const webhooks = new Gauge({
   ...shared,
   name: 'carillon_webhooks',
-  help: 'Installation: webhooks by state: active, failing (only failures for 15 minutes), failed (switched off after 72 hours of failures), inactive (switched off by the application); at most 10000 in all',
+  help: 'Installation: webhooks by state: active, failing (only failures for 15 minutes), failed (switched off after 72 hours of failures, or by the answer 410), paused (by an operator), inactive (switched off by the application); at most 10000 in all',
   labelNames: ['state'],
 });
 

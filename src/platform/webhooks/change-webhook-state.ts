@@ -22,7 +22,7 @@ const LOCK = `
   select state, subscribed_at as "subscribedAt" from webhook where id = $1 for no key update`;
 
 const WRITE = `
-  update webhook set state = $2, subscribed_at = $3, failing_since = null, failures = 0, updated_at = $4
+  update webhook set state = $2, paused = false, subscribed_at = $3, failing_since = null, failures = 0, updated_at = $4
   where id = $1`;
 
 /**
@@ -51,7 +51,7 @@ export async function changeWebhookState(
 }
 
 const STOP = `
-  update webhook set state = 'failed', failing_since = coalesce(failing_since, $2), updated_at = $2
+  update webhook set state = 'failed', paused = true, failing_since = coalesce(failing_since, $2), updated_at = $2
   where id = $1 and state in ('active', 'failing') returning 1`;
 
 /**

@@ -111,7 +111,7 @@ const LOCK_HEALTH = `
   order by id for no key update`;
 
 const WRITE_HEALTH = `
-  update webhook w set state = h.state, failing_since = h.failing_since, failures = h.failures, updated_at = $5
+  update webhook w set state = h.state, paused = paused and w.state = 'failed', failing_since = h.failing_since, failures = h.failures, updated_at = $5
   from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::int[]) h(id, state, failing_since, failures)
   where w.id = h.id`;
 

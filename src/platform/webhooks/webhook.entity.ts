@@ -22,6 +22,11 @@ const WebhookSchema = defineEntity({
      * never replayed.
      */
     subscribedAt: p.datetime().columnType('timestamptz'),
+    /**
+     * Whether an operator stopped the deliveries. The state is `failed` then, for the owner. Only
+     * valid in this state.
+     */
+    paused: p.boolean().default(false),
     /** First failure since the last success; `null` if there is none. */
     failingSince: p.datetime().columnType('timestamptz').nullable(),
     /** Failed deliveries since the last success. */

@@ -131,6 +131,7 @@ export function webhookSample(now: Date, text: Text): WebhookDetails {
     applicationName: text('Front desk'),
     callbackUrl: text('https://hooks.example.com/carillon'),
     state: 'failing',
+    paused: false,
     triggers: ['job.successful', 'job.failed', 'message.bounced'],
     failingSince: ago(now, 190),
     failures: 212,

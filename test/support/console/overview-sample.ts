@@ -65,7 +65,7 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { delivered: 2_118, retried: 74, dropped: 2, tookP50Seconds: 0.04, tookP99Seconds: 0.9 },
       deliveryMinute,
     ),
-    webhooks: { active: 14, inactive: 3, failing: 2, failed: 1 },
+    webhooks: { active: 14, inactive: 3, failing: 2, failed: 1, paused: 1 },
     sync: [
       { provider: text('imap'), due: 4, lagSeconds: 12, failing: 2 },
       { provider: 'google', due: 1, lagSeconds: 740, failing: 0 },
@@ -75,6 +75,7 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { provider: 'imap', server: null, failing: 1 },
     ],
     heldMessages: 0,
+    failover: { from: 1, to: 2, at: new Date(now.getTime() - 540_000).toISOString(), since: new Date(now.getTime() - 545_000).toISOString(), synchronous: false, rows: 14 },
     quarantinedMessages: 1,
     invalidAccounts: 2,
     refusals: [
@@ -87,13 +88,13 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { id: 12, host: text('mail-worker-1'), pid: 4_211, startedAt: new Date(now.getTime() - 86_400_000 * 3), silentSeconds: 0.4 },
       { id: 13, host: 'mail-worker-2', pid: 4_187, startedAt: new Date(now.getTime() - 7_200_000), silentSeconds: 42 },
     ],
-    processes: [
-      { host: text('mail-api-1'), pid: 3_110, roles: ['api'], problems: [{ name: 'keys', problem: text('ENCRYPTION_KEYS lacks "2026"; secrets in this database are encrypted with it') }], clockAheadSeconds: -0.01 },
-      { host: 'mail-worker-2', pid: 4_187, roles: ['worker'], problems: [], clockAheadSeconds: 4.2 },
-    ],
     lostWorkers: [
       { id: 9, host: text('mail-worker-3'), pid: 977, lostAt: new Date(now.getTime() - 600_000), againAs: 13 },
       { id: 7, host: 'mail-worker-4', pid: 12, lostAt: new Date(now.getTime() - 1_800_000), againAs: null },
+    ],
+    processes: [
+      { host: text('mail-api-1'), pid: 3_110, roles: ['api'], problems: [{ name: 'keys', problem: text('ENCRYPTION_KEYS lacks "2026"; secrets in this database are encrypted with it') }], clockAheadSeconds: -0.01 },
+      { host: 'mail-worker-2', pid: 4_187, roles: ['worker'], problems: [], clockAheadSeconds: 4.2 },
     ],
   }; // prettier-ignore
 }

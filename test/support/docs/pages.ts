@@ -7,6 +7,7 @@ const PLACES = [
   'README.md',
   'CONTRIBUTING.md',
   'SECURITY.md',
+  'bench',
   'docs',
   'deploy',
   'examples',

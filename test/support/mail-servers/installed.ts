@@ -12,6 +12,7 @@ const PACKAGES = {
   promtool: 'prometheus',
   pgbouncer: 'pgbouncer',
   haproxy: 'haproxy',
+  pg_basebackup: 'postgresql',
 } as const;
 
 /** Name of a server in `PACKAGES`. */

@@ -169,7 +169,7 @@ function addSettle(group: Command, cli: OperatorCli): void {
     });
 }
 
-/** `carillon jobs`: finds any job, shows its timeline, and retries, cancels, releases or settles it. */
+/** `carillon jobs`: finds, shows, retries, cancels, releases and settles jobs. */
 export const add: AddCommands = (group, cli) => {
   addFilter(group.command('list').description('list jobs of all accounts, newest first'))
     .addOption(limitOption())

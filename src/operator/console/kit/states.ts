@@ -84,7 +84,8 @@ export const healthChip = (health: AccountHealth): Html =>
   chip(HEALTH_TONES[health], HEALTH_WORDS[health]);
 
 /** The state of a webhook. */
-export function webhookChip(state: WebhookState): Html {
+export function webhookChip({ state, paused }: { state: WebhookState; paused: boolean }): Html {
+  if (paused) return chip('idle', 'paused', 'pause');
   if (state === 'active') return chip('good', 'active');
   if (state === 'failing') return chip('warning', 'failing');
   if (state === 'failed') return chip('bad', 'switched off');

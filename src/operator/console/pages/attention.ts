@@ -224,6 +224,40 @@ const refusalConcerns = ({ refusals }: Overview): Concern[] =>
     };
   });
 
+/** A failover within the last day. `bad` if something may be missing. */
+function failoverConcerns({ at, failover }: Overview): Concern[] {
+  if (!failover) return [];
+  const agoMs = at.getTime() - Date.parse(failover.at);
+  const lostMs =
+    failover.since === null ? null : Date.parse(failover.at) - Date.parse(failover.since);
+  const link = {
+    path: address('/console/audit', { action: 'instance.failed_over' }),
+    label: 'Audit log',
+  };
+  const title = `The database failed over ${duration(agoMs)} ago`;
+  if (failover.synchronous)
+    return [
+      {
+        tone: 'warning',
+        title,
+        text: 'Nothing is missing: commits waited for a standby. Make sure that the old server is stopped, and that the new one has a standby.',
+        link,
+      },
+    ];
+  const missing =
+    lostMs === null
+      ? 'what the old server wrote last may be missing'
+      : `up to ${duration(Math.max(lostMs, 1_000))} may be missing`;
+  return [
+    {
+      tone: 'bad',
+      title: `${title}; ${missing}`,
+      text: `The standby did not have every commit. Messages that were accepted in that time may be lost: their applications should check. ${counted(failover.rows, 'due row')} of the queues are looked up before they are sent. Make sure that the old server is stopped.`,
+      link,
+    },
+  ];
+}
+
 function diskConcerns({ at, disk }: Overview): Concern[] {
   const { limitBytes, freeBytes, fullAt } = disk;
   if (limitBytes === null || freeBytes === null) return [];
@@ -315,6 +349,7 @@ export function concernsOf(overview: Overview): Concern[] {
     ...workerConcerns(overview),
     ...lostWorkerConcerns(overview),
     ...queueConcerns(overview),
+    ...failoverConcerns(overview),
     ...diskConcerns(overview),
     ...requestConcerns(overview),
     ...attemptConcerns(overview),

@@ -184,7 +184,7 @@ export function overviewPage(overview: Overview): ConsolePage {
       <div class="columns"><section class="panel"><h2>Queues</h2>${queueTable(queues)}</section>
       <section class="panel"><h2>Sync</h2>${syncTable(sync)}</section></div>
       <div class="columns"><section class="panel"><h2>Workers</h2>${workerTable(overview)}</section>
-      <section class="panel"><h2>Webhooks</h2><dl class="tally"><div><dt>Active</dt><dd>${count(webhooks.active)}</dd></div><div><dt>Failing</dt><dd>${count(webhooks.failing)}</dd></div><div><dt>Switched off</dt><dd>${count(webhooks.failed)}</dd></div><div><dt>Inactive</dt><dd>${count(webhooks.inactive)}</dd></div></dl></section></div>
+      <section class="panel"><h2>Webhooks</h2><dl class="tally"><div><dt>Active</dt><dd>${count(webhooks.active)}</dd></div><div><dt>Failing</dt><dd>${count(webhooks.failing)}</dd></div><div><dt>Switched off</dt><dd>${count(webhooks.failed)}</dd></div><div><dt>Paused</dt><dd>${count(webhooks.paused)}</dd></div><div><dt>Inactive</dt><dd>${count(webhooks.inactive)}</dd></div></dl></section></div>
       <p class="aside">Read at ${at.toISOString().slice(11, 19)} UTC.</p>`,
   }; // prettier-ignore
 }

@@ -4,8 +4,6 @@ import { apiUseListSample, apiUseSample } from '../../../../test/support/console
 import { overviewSample } from '../../../../test/support/console/overview-sample.ts';
 import type { Viewer } from '../kit/actions.ts';
 import { type ConsolePage, consolePage } from '../kit/layout.ts';
-import { html } from '../../../platform/pages/html.ts';
-import { contentDocument } from '../preview/message-content.ts';
 import { accountPage } from './account.page.ts';
 import { actionPage, reasonField, secretPage, typedField } from './action.page.ts';
 import { auditPage } from './audit.page.ts';
@@ -86,13 +84,14 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
       crumbs: [],
       more: [],
     }),
-    message: messagePage(jobs.jobDetailsSample(now, text)),
+    message: messagePage(jobs.jobDetailsSample(now, text), jobs.messageSample(text), [
+      { what: text('<form>'), count: 1, text: text('x') },
+    ]),
   };
   const signIn = { name: text('ada'), to: text('/console'), error: text('wrong'), oidc: true };
   return {
     'sign-in': signInPage(signIn),
     problem: problemPage(text('gone')),
-    content: contentDocument(jobs.messageSample(text), html`<p>Dear Grace</p>`),
     ...Object.fromEntries(
       Object.entries(rendered).map(([name, page]) => [name, consolePage(viewer, page)]),
     ),
@@ -125,25 +124,30 @@ describe('pages of the console', () => {
   it('name what needs attention, the worst first, and say when nothing does', () => {
     const overview = overviewSample(now, plain);
     const concerns = concernsOf(overview);
-    expect(concerns.slice(0, 3).map(({ tone, title }) => [tone, title])).toEqual([
+    expect(concerns.slice(0, 4).map(({ tone, title }) => [tone, title])).toEqual([
       [
         'bad',
         'Not ready: keys ENCRYPTION_KEYS lacks "2026"; secrets in this database are encrypted with it',
       ],
+      ['bad', 'The database failed over 9 min ago; up to 5 s may be missing'],
       ['bad', '1 message in quarantine'],
       ['bad', '1 webhook switched off'],
     ]);
     expect(concerns.map(({ title }) => title)).toEqual(
       expect.arrayContaining([
-        '131 of 2,140 requests answered with 5xx in the last 5 minutes',
-        '12 accounts at mail.acme.example:993 (IMAP) cannot be synced',
         'Worker 13 has been silent for 42 s',
         'Worker 9 was lost 10 min ago',
         'Worker 7 was lost 30 min ago',
+      ]),
+    );
+    expect(concerns.map(({ title }) => title)).toEqual(
+      expect.arrayContaining([
+        '131 of 2,140 requests answered with 5xx in the last 5 minutes',
+        '12 accounts at mail.acme.example:993 (IMAP) cannot be synced',
         'The clocks of mail-worker-2 and of the database differ by 4.2 s',
       ]),
     );
-    expect(concerns.slice(3).every(({ tone }) => tone === 'warning')).toBe(true);
+    expect(concerns.slice(4).every(({ tone }) => tone === 'warning')).toBe(true);
     const worker = { ...overview.workers[0], silentSeconds: 600 } as (typeof overview.workers)[0];
     expect(concerns.map(({ title, link }) => [title, link?.path]).slice(-2)).toEqual([
       [
@@ -159,6 +163,7 @@ describe('pages of the console', () => {
       ...overview,
       requests: { minutes: [], failures: [] },
       processes: [],
+      failover: null,
       failingServers: [],
       queues: [],
       sync: [],
@@ -166,7 +171,7 @@ describe('pages of the console', () => {
       invalidAccounts: 0,
       refusals: [],
       disk: { limitBytes: null, source: null, freeBytes: null, fullAt: null },
-      webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
+      webhooks: { active: 1, inactive: 0, failing: 0, failed: 0, paused: 1 },
       workers: overview.workers.slice(0, 1),
       lostWorkers: [],
       sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
@@ -181,6 +186,10 @@ describe('pages of the console', () => {
       ['warning', '1 account must sign in again'],
     ]);
     expect(consolePage(OPERATOR, overviewPage(well))).toContain('Nothing needs attention');
+    const failover = { ...overview.failover, synchronous: true } as typeof overview.failover;
+    expect(concernsOf({ ...well, failover })).toMatchObject([
+      { tone: 'warning', title: 'The database failed over 9 min ago' },
+    ]);
   });
 
   it('name applications near a ceiling of a company, and use that will cost money', () => {

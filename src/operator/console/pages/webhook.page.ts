@@ -80,7 +80,7 @@ export function webhookPage(
   return {
     section: 'webhooks',
     title: webhook.callbackUrl,
-    beside: webhookChip(webhook.state),
+    beside: webhookChip(webhook),
     lead: webhook.lastFailure,
     crumbs: [{ path: WEBHOOKS_PATH, label: 'Webhooks' }],
     notice,

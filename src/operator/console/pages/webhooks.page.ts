@@ -46,8 +46,8 @@ export function webhooksPage(
           },
           {
             title: 'State',
-            cell: ({ state, lastFailure }) =>
-              html`${webhookChip(state)}${lastFailure ? html`<span class="sub">${lastFailure}</span>` : null}`,
+            cell: ({ state, paused, lastFailure }) =>
+              html`${webhookChip({ state, paused })}${lastFailure ? html`<span class="sub">${lastFailure}</span>` : null}`,
           },
           { title: 'Failing since', cell: ({ failingSince }) => when(failingSince, now) },
           {
