@@ -59,6 +59,7 @@ import { RelaySender } from '../mail/relay/relay-sender.entity.ts';
 import { MeetingState } from '../calendar/rsvp/meeting-state.entity.ts';
 import { AccountGate } from '../platform/work/account-gate.entity.ts';
 import { Instance } from '../platform/work/instance.entity.ts';
+import { LostWorker } from '../platform/work/lost-worker.entity.ts';
 import { Worker } from '../platform/work/worker.entity.ts';
 import { MessageSearch, TextBacklog } from '../mail/search/message-search.entity.ts';
 import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';

@@ -18,14 +18,28 @@ export const JOB_TRANSITIONS = {
 /** Beginning of the reason of a job that failed because workers died while they ran it. */
 export const QUARANTINE_PREFIX = 'quarantined:';
 
-/** The only exception: an operator releases a message from quarantine (ADR 0089). */
+/** Beginning of the reason of a message that failed because its outcome stayed unknown. */
+export const UNKNOWN_PREFIX = 'the outcome is unknown';
+
+/** Part of the reason of a message that failed while an earlier outcome was unknown. */
+export const EARLIER_OUTCOME_UNKNOWN = 'whether an earlier attempt succeeded is unknown';
+
+/** Matches the reasons of failed messages that may have been sent. Also valid in PostgreSQL. */
+export const MAY_HAVE_BEEN_SENT = `^(${QUARANTINE_PREFIX}|${UNKNOWN_PREFIX})|${EARLIER_OUTCOME_UNKNOWN}`;
+
+/** The first exception: an operator releases a message from quarantine (ADR 0089). */
 const RELEASE = `(old.status = 'failed' and new.status = 'delayed' and old.reason like '${QUARANTINE_PREFIX}%')`;
 
+/** The second exception: an operator found out that a failed message was sent (ADR 0132). */
+const SETTLE = `(old.status = 'failed' and new.status = 'successful' and old.reason ~ '${MAY_HAVE_BEEN_SENT}')`;
+
 /** SQL condition: true for an update whose transition is not allowed. */
-export const FORBIDDEN_TRANSITION = `not ${RELEASE} and (${JOB_STATES.map((from) => {
-  const allowed = [from, ...JOB_TRANSITIONS[from]].map((to) => `'${to}'`);
-  return `(old.status = '${from}' and new.status not in (${[...new Set(allowed)].join(', ')}))`;
-}).join(' or ')})`;
+export const FORBIDDEN_TRANSITION = `not ${RELEASE} and not ${SETTLE} and (${JOB_STATES.map(
+  (from) => {
+    const allowed = [from, ...JOB_TRANSITIONS[from]].map((to) => `'${to}'`);
+    return `(old.status = '${from}' and new.status not in (${[...new Set(allowed)].join(', ')}))`;
+  },
+).join(' or ')})`;
 
 /** States that have a `reason`. */
 export const STATES_WITH_REASON: readonly JobState[] = ['delayed', 'failed', 'cancelled'];

@@ -79,7 +79,7 @@ const FIND = `select ${COLUMNS} from job_status s ${CONTENT} where s.id = $1 and
 // The next attempt may have been moved since the last one ended. While the rate gate of the account
 // is closed, only an attempt at the deadline is made. An ended job has no next attempt.
 const NEXT_AT = `
-  case when exists (select 1 from job_attempt l where l.job_id = a.job_id and l.id > a.id) then a.next_at
+  case when exists (select 1 from job_attempt l where l.job_id = a.job_id and (l.attempt, l.id) > (a.attempt, a.id)) then a.next_at
        when s.status in ('successful', 'failed', 'cancelled') then null
        else coalesce((
          select case when g.closed_until is null then q.run_at
@@ -100,7 +100,7 @@ const RECIPIENTS = `
 const DETAILS = `
   (select coalesce(json_agg(json_build_object('attempt', a.attempt, 'startedAt', ${millis('a.started_at')},
      'endedAt', ${millis('a.ended_at')}, 'outcome', a.outcome, 'route', a.route, 'phase', a.phase, 'code', a.code,
-     'detail', a.detail, 'nextAt', ${millis(NEXT_AT)}, 'rule', a.rule) order by a.id), '[]')
+     'detail', a.detail, 'nextAt', ${millis(NEXT_AT)}, 'rule', a.rule) order by a.attempt, a.id), '[]')
    from job_attempt a where a.job_id = s.id) as attempts,
   case when m.id is not null then ${RECIPIENTS} end as recipients`;
 const DETAIL_BYTES = `

@@ -1,4 +1,4 @@
-import { afterCommit, columnsOf, type Sql } from '../platform/database/sql.ts';
+import { afterCommit, type Sql } from '../platform/database/sql.ts';
 import { reportIncident } from '../platform/logs/incidents.ts';
 import { recordChanges } from '../platform/changes/change-log.ts';
 import { InvalidInputError } from '../platform/base/errors/domain-error.ts';
@@ -8,6 +8,7 @@ import { storable } from '../platform/base/text/storable.ts';
 import type { RefusedRecipient } from '../platform/base/errors/provider-error.ts';
 import {
   JOB_TRANSITIONS,
+  MAY_HAVE_BEEN_SENT,
   type JobAction,
   type JobState,
   QUARANTINE_PREFIX,
@@ -162,14 +163,17 @@ export async function transitionJobs(
   return rows.map(({ id }) => id);
 }
 
-const REOPEN = `
+/** Changes failed jobs. $1 ids, $2 new status, $3 its reason, $4 time. */
+const correct = (condition: string): string => `
   with locked as materialized (
     select id from job_status
-    where id = any($1::uuid[]) and status = 'failed' and reason like '${QUARANTINE_PREFIX}%'
+    where id = any($1::uuid[]) and status = 'failed' and ${condition}
     order by id for update)
-  update job_status s set status = 'delayed', reason = $2, version = version + 1, updated_at = $3
+  update job_status s set status = $2, reason = $3, version = version + 1, updated_at = $4
   where s.id = any(array(select id from locked))
   returning ${CHANGED}, 'failed' as "from"`;
+const REOPEN = correct(`reason like '${QUARANTINE_PREFIX}%'`);
+const SETTLE = correct(`reason ~ '${MAY_HAVE_BEEN_SENT}'`);
 
 /**
  * Makes jobs in quarantine open again, and queues their webhooks `job.delayed`, in the caller's
@@ -182,9 +186,28 @@ export async function reopenQuarantined(
   reason: string,
   at: Date,
 ): Promise<string[]> {
-  const rows = await sql.query<ChangedRow>(REOPEN, [ids, reason, at]);
+  const rows = await sql.query<ChangedRow>(REOPEN, [ids, 'delayed', reason, at]);
   await notify(sql, rows, new Map(), at);
   return rows.map(({ id }) => id);
+}
+
+/**
+ * Corrects a failed job whose message may have been sent, and queues its webhook, in the caller's
+ * transaction.
+ * @param notSent reason of the failure, now that the message was certainly not sent; `null` if it
+ *   was sent: the job becomes successful
+ * @returns false if the job did not fail with an unknown outcome
+ */
+export async function settleFailed(
+  sql: Sql,
+  id: string,
+  notSent: string | null,
+  at: Date,
+): Promise<boolean> {
+  const to = notSent === null ? 'successful' : 'failed';
+  const rows = await sql.query<ChangedRow>(SETTLE, [[id], to, notSent && storable(notSent), at]);
+  await notify(sql, rows, new Map(), at);
+  return rows.length > 0;
 }
 
 /** Records changed states in the change log, and queues their webhooks. */
@@ -227,49 +250,6 @@ function reportTroubles(
   }
 }
 
-/** One attempt in the timeline of a job status. */
-export interface AttemptRecord {
-  id: string;
-  jobId: string;
-  attempt: number;
-  startedAt: Date;
-  endedAt: Date;
-  outcome: 'sent' | 'not-sent' | 'unknown';
-  /** Route of the message; `null` if there is only one route, or if sending did not begin. */
-  route: SendRoute | null;
-  phase: string | null;
-  code: string | null;
-  detail: string | null;
-  nextAt: Date | null;
-  rule: string | null;
-}
-
-const ATTEMPTS = `
-  insert into job_attempt (id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule,
-                           route)
-  select * from unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::text[],
-    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[])`;
-
-/** Appends attempts to the timelines of jobs, in the caller's transaction. */
-export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[]): Promise<void> {
-  if (attempts.length === 0) return;
-  await sql.query(ATTEMPTS, [
-    ...columnsOf(
-      attempts,
-      'id',
-      'jobId',
-      'attempt',
-      'startedAt',
-      'endedAt',
-      'outcome',
-      'phase',
-      'code',
-    ),
-    attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
-    ...columnsOf(attempts, 'nextAt', 'rule', 'route'),
-  ]);
-}
-
 const RETHREAD = `
   update job_status j set thread_id = x.into_id from unnest($2::uuid[], $3::uuid[]) x(from_id, into_id)
   where j.account_id = $1 and j.thread_id = x.from_id`;
@@ -295,23 +275,6 @@ const FORGET_MESSAGE = `
 /** Removes the message ids of a sent message that has no copy in its sender's mailbox. */
 export async function forgetMessageOfJob(sql: Sql, accountId: string, id: string): Promise<void> {
   await sql.query(FORGET_MESSAGE, [id, accountId]);
-}
-
-/** How long timelines are kept. This is longer than any job is retried. */
-const ATTEMPT_RETENTION_MS = 30 * 24 * 3_600_000;
-
-// Ids sort by time, so the oldest rows are one range of the primary key.
-const PRUNE = `
-  delete from job_attempt where id in (select id from job_attempt where id < $1 order by id limit 5000) returning 1`;
-
-/**
- * Deletes attempts older than 30 days: at most 5000, oldest first. Job statuses stay. Safe to run
- * at any time and in several processes.
- * @returns the number of deleted attempts; 0 if none is left
- */
-export async function pruneJobAttempts(sql: Sql, now: Date): Promise<number> {
-  const before = firstIdAt(new Date(now.getTime() - ATTEMPT_RETENTION_MS));
-  return (await sql.query(PRUNE, [before])).length;
 }
 
 // Ids grow with time, so a lower limit on the id skips old jobs, which have ended before.

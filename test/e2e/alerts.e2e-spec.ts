@@ -273,6 +273,18 @@ describeWith(['promtool'], 'alerts', () => {
     );
   });
 
+  it('report that the database failed over', () =>
+    expectAlertWhen(
+      'CarillonDatabaseFailedOver',
+      () =>
+        rowsOf(
+          world.server,
+          `update instance set failover = jsonb_build_object(
+             'from', 1, 'to', 2, 'at', now(), 'since', now(), 'synchronous', false, 'rows', 0)`,
+        ),
+      grown('carillon_database_failover_timestamp_seconds', {}),
+    ));
+
   it('report work that ends with an unexpected error', async () => {
     const { id, ...account } = await createAccount(world.server.app, users.application);
     await expectAlertWhen(

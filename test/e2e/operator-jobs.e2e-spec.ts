@@ -201,7 +201,7 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
       await clock.pass(61_000);
       expect(await reaches(id, 'failed')).toMatchObject({
         quarantined: true,
-        allowed: ['release'],
+        allowed: ['release', 'settle'],
       });
       expect(await find({ state: 'quarantined' })).toEqual([id]);
       expect(await carillon('jobs', 'release', '--state', 'quarantined')).toMatch(
@@ -288,6 +288,7 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
     for (const path of [
       ...['retry', 'cancel', 'release'].flatMap((what) => [`jobs/${what}`, `jobs/${id}/${what}`]),
       ...['replay', 'pause', 'activate'].map((what) => `webhooks/${webhook}/${what}`),
+      `jobs/${id}/settle`,
     ])
       await request(server.url)
         .post(`/admin/${path}`)

@@ -1,7 +1,9 @@
+import net from 'node:net';
 import { expectPromiseKept } from '../support/fault-figures.ts';
 import { call } from '../support/fault-load.ts';
 import { FaultWorld } from '../support/fault-world.ts';
 import type { ServerProcess } from '../support/server-process.ts';
+import { startSmtpSink } from '../support/smtp-sink.ts';
 import { sized } from '../support/sized.ts';
 import { until } from '../support/until.ts';
 import type { FaultAccount } from '../support/worker-world.ts';
@@ -98,4 +100,73 @@ describe(`${MESSAGES} messages due in the same second, over ${ACCOUNTS} accounts
     const early = (await world.sink.accepted()).filter(({ at }) => at < dueAt * 1000);
     expect(early).toEqual([]);
   }, 240_000);
+});
+
+const SILENT = 24;
+const HEALTHY = 4;
+
+describe(`${SILENT} accounts of a mail server that does not answer`, () => {
+  let world: FaultWorld;
+  let silent: net.Server;
+  const connections = new Set<net.Socket>();
+
+  beforeAll(async () => {
+    silent = net.createServer((socket) => {
+      connections.add(socket.on('error', () => undefined));
+      socket.on('close', () => connections.delete(socket));
+    });
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const { port } = silent.address() as net.AddressInfo;
+    const sink = await startSmtpSink();
+    world = await FaultWorld.start({
+      accounts: SILENT + HEALTHY,
+      sink,
+      portOf: (index) => (index < SILENT ? port : sink.port),
+      deliver: false,
+    });
+  });
+  afterAll(async () => {
+    await world.close();
+    for (const socket of connections) socket.destroy();
+    silent.close();
+  }, 30_000);
+
+  it('leave slots for the messages of other servers', async () => {
+    // Nothing ends while the test runs: no time limit, and the breaker never closes.
+    const server = await world.startServer({ SMTP_CONNECT_MS: '600000', SEND_SLOTS: '16' });
+    const post = async (index: number, n: number) => {
+      const account = world.accounts[index] as FaultAccount;
+      const body = { to: [{ email: `to-${index}@sink.test` }], subject: `number ${n}` };
+      const answer = await call(server, account, 'POST', '/v2/outbox', { body });
+      expect(answer?.status).toBe(202);
+      return String(answer?.body.job_status_id);
+    };
+    const jobs: string[] = [];
+    for (let n = 0; n < 2; n += 1)
+      for (let index = 0; index < SILENT; index += 1) jobs.push(await post(index, n));
+    await until('the silent server to have its share', async () => connections.size === 8);
+    for (let index = SILENT; index < SILENT + HEALTHY; index += 1)
+      for (let n = 0; n < 5; n += 1) await post(index, n);
+    await until(
+      'all messages of the other server',
+      async () => (await world.sink.counts()).accepted === HEALTHY * 5,
+      30_000,
+    );
+    expect(connections.size).toBe(8);
+    // The other messages of the silent server wait. They have not used up an attempt.
+    const waiting = await until('a message that waits', async () => {
+      const rows = await world.sql.query<{ reason: string; failures: number }>(
+        `select s.reason, j.failures from send_job j join job_status s using (id)
+         where j.id = any($1::uuid[]) and s.status = 'delayed' limit 1`,
+        [jobs],
+      );
+      return rows[0];
+    });
+    expect(waiting).toMatchObject({
+      reason: expect.stringMatching(
+        /^not sent yet: 8 messages wait for the answer of 127\.0\.0\.1:\d+$/,
+      ),
+      failures: 0,
+    });
+  }, 120_000);
 });

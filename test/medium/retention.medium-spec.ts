@@ -2,7 +2,7 @@ import { firstIdAt } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneChanges } from '../../src/platform/changes/prune-changes.ts';
 import { pruneFiles } from '../../src/mail/files/prune-files.ts';
-import { pruneJobAttempts } from '../../src/job-statuses/jobs.ts';
+import { pruneJobAttempts } from '../../src/job-statuses/job-attempts.ts';
 import { pruneWebhookEvidence } from '../../src/platform/webhooks/prune-webhook-evidence.ts';
 import { Maintenance } from '../../src/app/scheduler/maintenance.ts';
 import type { Clock } from '../../src/platform/base/time/clock.ts';

@@ -50,7 +50,8 @@ describe('SendDispatcher: our own limit on requests to the provider', () => {
     expect(outcome.gate).toEqual({
       kind: 'close',
       seconds: 7,
-      reason: "the account stays below its provider's limit on requests",
+      reason:
+        "Carillon waits for 7 s, so that the account stays below its provider's limit on requests",
     });
   });
 

@@ -182,7 +182,10 @@ describe('SendDispatcher: unknown outcomes', () => {
     expect(send.server.taken).toEqual([]);
     expect(await send.job(id)).toMatchObject({
       status: 'successful',
-      attempts: [{ attempt: 2, outcome: 'sent', detail: 'found among the sent messages' }],
+      attempts: [
+        { attempt: 1, outcome: 'unknown', detail: expect.stringContaining('was lost') },
+        { attempt: 2, outcome: 'sent', detail: 'found among the sent messages' },
+      ],
     });
   });
 

@@ -114,6 +114,55 @@ describe('the settings in files of deployment', () => {
   });
 });
 
+describe('docker-compose.yml', () => {
+  interface Service {
+    image: string;
+    environment?: Record<string, string>;
+    env_file?: { path: string; required: boolean }[];
+    ports?: string[];
+    logging?: { options: Record<string, string> };
+    cap_drop: string[];
+    cap_add?: string[];
+  }
+  const { services } = parse(read('docker-compose.yml'), { merge: true }) as {
+    services: Record<string, Service>;
+  };
+  const all = Object.entries(services);
+  /** Variables that .env cannot set as the page of configuration says, because Compose needs them. */
+  const OWN = ['DATABASE_URL', 'HOST', 'NODE_ENV', 'OPERATOR_HOST', 'ROLES'];
+  /** Variables with the value of .env, or another default than the page says. */
+  const DEFAULTS = ['BASE_URL', 'ENCRYPTION_KEYS', 'OPERATOR_URL', 'TRUST_PROXY'];
+  /** Variables that mean a port of the machine in .env. */
+  const PORTS = ['OPERATOR_PORT', 'PORT'];
+
+  it('passes every variable of .env to the processes, but for those of Compose itself', () => {
+    for (const name of ['api', 'worker', 'migrate']) {
+      const { env_file, environment = {} } = services[name] ?? {};
+      expect(env_file).toEqual([{ path: '.env', required: false }]);
+      const set = Object.keys(environment).filter((each) => each !== 'ROLES');
+      expect([...set, 'ROLES'].toSorted()).toEqual([...OWN, ...DEFAULTS, ...PORTS].toSorted());
+      for (const each of DEFAULTS) expect(environment[each]).toMatch(`\${${each}:`);
+    }
+    const page = read('docs/deployment.md');
+    for (const each of OWN) expect(page).toContain(`\`${each}\``);
+  });
+
+  it('publishes ports on the loopback interface unless PUBLISH_ADDRESS says otherwise', () => {
+    expect(all.flatMap(([, { ports = [] }]) => ports)).toEqual([
+      '${PUBLISH_ADDRESS:-127.0.0.1}:${PORT:-3000}:3000',
+      '127.0.0.1:${OPERATOR_PORT:-9400}:9400',
+    ]);
+  });
+
+  it('limits the logs of every service, and drops the capabilities that it does not need', () => {
+    for (const [name, { logging, cap_drop, cap_add = [] }] of all) {
+      expect([name, logging?.options]).toEqual([name, { 'max-size': '50m', 'max-file': '5' }]);
+      expect([name, cap_drop]).toEqual([name, ['ALL']]);
+      expect([name, cap_add.length]).toEqual([name, name === 'postgres' ? 5 : 0]);
+    }
+  });
+});
+
 describe('the Dockerfile, as npm run try-image reads it', () => {
   it('has a stage that builds and a last stage with the command', () => {
     const [build, image, ...more] = stagesOf(read('Dockerfile'));

@@ -23,7 +23,7 @@ export interface CallResponse {
 export async function call(
   server: ServerProcess,
   account: TestAccount,
-  method: 'POST' | 'PUT' | 'PATCH' | 'DELETE',
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
   path: string,
   { body, headers = {} }: { body?: object; headers?: Record<string, string> } = {},
 ): Promise<CallResponse | null> {

@@ -73,6 +73,7 @@ async function findSent(
 
 const nothing = () => Promise.reject(new Error('accounts of the fault tests are not mirrored'));
 const mail: MailPort = {
+  sendsTo: ({ settings }) => `127.0.0.1:${settingsSchema.parse(settings).port}`,
   send: (account: ProviderAccount, message: OutgoingMessage, control: SendControl) =>
     sender.send(
       account.accountId,

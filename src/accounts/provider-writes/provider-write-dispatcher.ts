@@ -21,7 +21,8 @@ import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-er
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { scheduleChangedSync } from '../sync-schedule/schedule-sync.ts';
 import type { JobAction } from '../../job-statuses/job-status.ts';
-import { type JobTransition, transitionJobs, recordAttempts } from '../../job-statuses/jobs.ts';
+import { recordAttempts } from '../../job-statuses/job-attempts.ts';
+import { type JobTransition, transitionJobs } from '../../job-statuses/jobs.ts';
 import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
 import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 import { notesOf } from './write-notes.ts';

@@ -11,7 +11,8 @@ import { pruneFiles } from '../../mail/files/prune-files.ts';
 import { pruneAccessTokens } from '../../accounts/grants/prune-access-tokens.ts';
 import { pruneAddressLoops } from '../../accounts/grants/prune-address-loops.ts';
 import { pruneIdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
-import { pruneJobAttempts } from '../../job-statuses/jobs.ts';
+import { pruneJobAttempts } from '../../job-statuses/job-attempts.ts';
+import { pruneLostWorkers } from '../../platform/work/lost-workers.ts';
 import { pruneApiUse } from '../../platform/budgets/api-use-rows.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
 import { pruneOperatorSessions } from '../../operator/access/prune-operator-sessions.ts';
@@ -43,6 +44,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'webhook events and attempts': pruneWebhookEvidence,
   changes: pruneChanges,
   'attempts of jobs': pruneJobAttempts,
+  'workers that were lost': pruneLostWorkers,
   'idempotency keys': pruneIdempotencyKeys,
   files: pruneFiles,
   'tracked messages': pruneTrackedMessages,

@@ -22,6 +22,7 @@ import { providerThreadOf } from '../threading/provider-threads.ts';
 import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
 import type { SendJobRow, SendResult, StoredMessage } from './send-attempt.ts';
 import { MessageSender } from './send-message.ts';
+import { recordFencedSends } from './fenced-sends.ts';
 import { recordSends } from './send-recording.ts';
 import { SendRoutes, tracesOf } from './send-routes.ts';
 import { SendingPausedError } from './sending-pause.ts';
@@ -97,7 +98,7 @@ const RESULT = `
 const FIND = `
   select s.status, coalesce(s.reason, '') as detail, o.refused, a.code, a.phase, null as "retryAfterSeconds"
   from job_status s join outbox_message o using (id)
-    left join lateral (select code, phase from job_attempt where job_id = s.id order by id desc limit 1) a on true
+    left join lateral (select code, phase from job_attempt where job_id = s.id order by attempt desc, id desc limit 1) a on true
   where s.id = $1 and s.account_id = $2 and s.action = 'send_message'`;
 
 /** Maximum number of tries to record the result of a send. */
@@ -303,8 +304,10 @@ export class DirectSends implements OnModuleDestroy {
         last.next.kind === 'done'
           ? await sql.query(FINISH, [id, accountId])
           : await sql.query(AGAIN, [id, accountId, last.next.at]);
-      for (const outcome of ours.length > 0 ? outcomes : [])
-        await recordSends(sql, [{ job, ...outcome }], this.clock.now());
+      for (const outcome of outcomes) {
+        const record = ours.length > 0 ? recordSends : recordFencedSends;
+        await record(sql, [{ job, ...outcome }], this.clock.now());
+      }
       const [row] = await sql.query<{ status: JobState; refused: RefusedRecipient[] }>(RESULT, [
         id,
         accountId,

@@ -22,6 +22,7 @@ export const RETRY_RULES = [
   'auth-invalid', // the account's credentials were refused: give up
   'rejected', // the content or the recipients were refused: give up
   'partly-sent', // the provider sends to all recipients or to none, and some have it: give up
+  'settled', // an operator decided an unknown outcome
   'missed', // picked up later than its sender allows: give up
 ] as const;
 export type RetryRule = (typeof RETRY_RULES)[number];

@@ -2,7 +2,8 @@ import type { ClaimedRow, Outcome } from '../../platform/work/dispatcher.ts';
 import type { DraftVersion, SentDraft } from '../drafts/sent-drafts.ts';
 import type { CredentialsRefusal } from '../../accounts/grants/mark-invalid.ts';
 import type { JobState, SendRoute } from '../../job-statuses/job-status.ts';
-import type { AttemptRecord, JobTransition } from '../../job-statuses/jobs.ts';
+import type { AttemptRecord } from '../../job-statuses/job-attempts.ts';
+import type { JobTransition } from '../../job-statuses/jobs.ts';
 import type {
   ProviderErrorCode,
   RefusedRecipient,

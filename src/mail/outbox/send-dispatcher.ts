@@ -20,6 +20,7 @@ import {
 } from './send-attempt.ts';
 import { providerThreadSql } from '../threading/provider-threads.ts';
 import { MessageSender, SHORT_MIME } from './send-message.ts';
+import { recordFencedSends } from './fenced-sends.ts';
 import { recordLateSends, recordSends } from './send-recording.ts';
 import { SentMirror, type SentRow } from './sent-mirror.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
@@ -66,6 +67,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
     },
     breaker: true,
     inertUntilHandOff: true,
+    createdAt: '(select s.created_at from job_status s where s.id = j.id)',
     deadlineColumn: 'retry_limit_at',
     loading: LOADING,
   };
@@ -108,6 +110,10 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
       return { id, at, threadId: stored?.threadId ?? null };
     });
     afterCommit(sql, () => this.mirror.addSoon(rows));
+  }
+
+  recordFenced(sql: Sql, fenced: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
+    return recordFencedSends(sql, fenced, this.clock.now());
   }
 
   recordLate(sql: Sql, late: readonly LateRow[]): Promise<void> {

@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { EARLIER_OUTCOME_UNKNOWN } from '../../job-statuses/job-status.ts';
 import { ByteBudget } from '../../platform/base/concurrency/byte-budget.ts';
 import { INTERNAL_REASON } from '../../platform/base/errors/internal-reason.ts';
 import { ProviderError, type SendPhase } from '../../platform/base/errors/provider-error.ts';
@@ -9,6 +10,7 @@ import type { Lease, Outcome } from '../../platform/work/dispatcher.ts';
 import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import type { OutgoingMessage, SendReceipt } from '../../providers/port/connector.ts';
 import { failureOf, LeaseLostError, sendControl } from './hand-over.ts';
+import { HostSlots } from './host-slots.ts';
 import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
 import {
   type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING_TO_SEND, type SendJobRow, type SendResult, type StoredMessage,
@@ -26,7 +28,6 @@ import {
   secondsMissed,
   sent,
   signalOf,
-  EARLIER_OUTCOME_UNKNOWN,
   withOpeningTime,
   withRefused,
   receiptText,
@@ -62,6 +63,7 @@ const LONG_MIME = 'select mime from outbox_message where id = $1 and account_id 
 @Injectable()
 export class MessageSender {
   readonly #long = new ByteBudget(MOST_LONG_BYTES);
+  readonly #hosts: HostSlots;
   #fetching: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -71,7 +73,9 @@ export class MessageSender {
     private readonly routes: SendRoutes,
     private readonly unknown: UnknownOutcomes,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    this.#hosts = new HostSlots(config.outbox.perHost);
+  }
 
   /**
    * Makes one attempt.
@@ -224,10 +228,13 @@ export class MessageSender {
       }
       const outgoing = await this.#prepare(attempt.message);
       if (!outgoing) return NOTHING_TO_SEND;
-      if (!(await lease.handOff())) return null;
-      attempt.handedOff = true;
       const control = sendControl(lease, (reached) => (phase = reached));
-      const receipt = await inHandOverSpan(attempt, () => opened.send(outgoing, control));
+      const receipt = await this.#hosts.run(opened.host, async () => {
+        if (!(await lease.handOff())) return null;
+        attempt.handedOff = true;
+        return inHandOverSpan(attempt, () => opened.send(outgoing, control));
+      });
+      if (!receipt) return null;
       phase = 'confirmation';
       return await this.#received(attempt, outgoing, receipt);
     } catch (error) {

@@ -1,5 +1,6 @@
 import { sendAttempts, sendsEnded } from '../../platform/metrics/metrics.ts';
-import type { AttemptRecord, JobTransition } from '../../job-statuses/jobs.ts';
+import type { AttemptRecord } from '../../job-statuses/job-attempts.ts';
+import type { JobTransition } from '../../job-statuses/jobs.ts';
 
 /** Counts attempts, after their records were committed. */
 export function countAttempts(attempts: readonly AttemptRecord[]): void {

@@ -3,7 +3,8 @@ import type { LateRow, Settled } from '../../platform/work/dispatcher.ts';
 import { afterCommit, columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { discardSentDrafts } from '../drafts/sent-drafts.ts';
 import { markGrantsInvalid } from '../../accounts/grants/mark-invalid.ts';
-import { type JobTransition, transitionJobs, recordAttempts } from '../../job-statuses/jobs.ts';
+import { recordAttempts, recordLostAttempts } from '../../job-statuses/job-attempts.ts';
+import { type JobTransition, transitionJobs } from '../../job-statuses/jobs.ts';
 import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from './send-attempt.ts';
@@ -88,12 +89,19 @@ export async function recordSends(
   );
   await openSentCopies(sql, copies, now);
   const attempts = results.flatMap(({ attempt }) => attempt ?? []);
+  await recordLostAttempts(sql, afterUnknown(settled));
   await recordAttempts(sql, attempts);
   afterCommit(sql, () => {
     countAttempts(attempts);
     countEnds(reported.filter(({ id }) => moved.includes(id)));
   });
 }
+
+/** Attempts that follow an unknown outcome: the process of the attempt before may have died. */
+const afterUnknown = (settled: readonly Settled<SendJobRow, SendResult>[]) =>
+  settled.flatMap(({ job, result: { attempt } }) =>
+    job.ambiguous && attempt ? [{ ...job, startedAt: attempt.startedAt }] : [],
+  );
 
 async function recordProgress(
   sql: Sql,

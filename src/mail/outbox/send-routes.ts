@@ -19,6 +19,8 @@ import type { SendJobRow, StoredMessage } from './send-attempt.ts';
 
 /** A route over which a message can be sent now. */
 export interface OpenRoute {
+  /** Name of the server that gets the message. Messages for one server share a limit. */
+  host: string;
   /** As `MailPort.recipientsFrom`. */
   recipientsFrom: 'envelope' | 'headers';
   /** As `MailPort.send`. */
@@ -52,10 +54,12 @@ export class SendRoutes {
   async find(route: SendRoute, { account, envelope }: Sending): Promise<OpenRoute | null> {
     if (route === 'relay') {
       const relay = isFromItself(envelope.from, account) ? await this.relays.find(account) : null;
-      return relay && { ...relay, recipientsFrom: 'envelope' };
+      const host = `the relay of application ${account.applicationId}`;
+      return relay && { ...relay, host, recipientsFrom: 'envelope' };
     }
     const port = this.connectors.requireMail(account.provider);
     return {
+      host: port.sendsTo?.(account) ?? account.provider,
       recipientsFrom: port.recipientsFrom ?? 'envelope',
       send: async (message, control) => {
         const receipt = await port.send(account, message, control);

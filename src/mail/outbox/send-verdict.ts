@@ -1,6 +1,7 @@
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { RateGateSignal, Outcome } from '../../platform/work/dispatcher.ts';
-import type { AttemptRecord } from '../../job-statuses/jobs.ts';
+import type { AttemptRecord } from '../../job-statuses/job-attempts.ts';
+import { EARLIER_OUTCOME_UNKNOWN, UNKNOWN_PREFIX } from '../../job-statuses/job-status.ts';
 import type { SendReceipt } from '../../providers/port/connector.ts';
 import type { RefusedRecipient, SendPhase } from '../../platform/base/errors/provider-error.ts';
 import type { decideUnproven, RetryDecision, RetryRule } from './retry-policy.ts';
@@ -17,18 +18,10 @@ import {
 export type Decision = RetryDecision | ReturnType<typeof decideUnproven>;
 
 /**
- * Added to the reason of a message that ends while the outcome of an earlier attempt is unknown.
- */
-export const EARLIER_OUTCOME_UNKNOWN = 'whether an earlier attempt succeeded is unknown';
-
-/**
  * How long an account that has reached its daily limit sends nothing, unless its provider names a
  * time.
  */
 const DAILY_LIMIT_SECONDS = 3_600;
-
-/** Why messages wait if our own limit on requests is used up. */
-const OWN_LIMIT = "the account stays below its provider's limit on requests";
 
 /** Whether an earlier attempt has to be looked up before this one may send. */
 export function needsLookUp(job: SendJobRow): boolean {
@@ -248,7 +241,7 @@ function reasonOf(rule: RetryRule, detail: string): string {
     case 'resend':
       return `the outcome is unknown, so it is sent again: ${detail}`;
     case 'unknown':
-      return `the outcome is unknown: ${detail}`;
+      return `${UNKNOWN_PREFIX}: ${detail}`;
     case 'missed':
       return `missed: ${detail}`;
     case 'partly-sent':
@@ -276,7 +269,7 @@ export function signalOf(
   if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
   // The other messages of the account wait as well, without attempts of their own.
   if (end?.ownLimit)
-    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: OWN_LIMIT };
+    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: end.detail };
   if (end?.code === 'quota-exhausted') {
     const seconds = end.retryAfterSeconds ?? DAILY_LIMIT_SECONDS;
     return {

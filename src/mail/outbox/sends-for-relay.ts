@@ -19,7 +19,7 @@ const WAKE = `
   update send_job set run_at = now() where id in (
     select waiting.id from (${WAITING}) waiting join send_job j using (id)
       left join lateral (
-        select code, next_at from job_attempt where job_id = j.id order by id desc limit 1) last on true
+        select code, next_at from job_attempt where job_id = j.id order by attempt desc, id desc limit 1) last on true
     where j.failures >= ${ATTEMPTS_BEFORE_RELAY} or last.code = 'quota-exhausted'
       or $2 and coalesce(last.next_at, j.due_at) <= now())`;
 

@@ -20,7 +20,7 @@ import { ON_HOLD_REASON } from './sends-of-account.ts';
  */
 
 /** A job of a message, with its queue row if it has one. */
-interface SeenSend {
+export interface SeenSend {
   id: string;
   accountId: string;
   action: string;
@@ -35,6 +35,10 @@ interface SeenSend {
   held: boolean | null;
   ambiguous: boolean | null;
   paced: boolean | null;
+  /** Whether the request that sends it may still run. */
+  inRequest: boolean | null;
+  /** Whether its deadline has passed. */
+  over: boolean | null;
   /** Whether looking the message up now cannot be too early for the Sent folder. */
   mayLookUp: boolean;
   accepted: string[];
@@ -59,6 +63,7 @@ const see = (lock: string): string => `
     exists (select from send_job q where q.id = s.id) as queued, j.id is not null as locked,
     j.state <> 0 as running, j.due_at > now() as early, j.held, j.ambiguous,
     j.attempt = 0 and j.run_at > j.due_at and j.run_at > now() as paced,
+    j.fence = 0 and j.ambiguous as "inRequest", j.retry_limit_at <= now() as over,
     coalesce(${MAY_LOOK_UP}, false) as "mayLookUp", coalesce(m.accepted, '{}') as accepted, m.id is not null as "hasContent"
   from job_status s left join locked j on j.id = s.id left join outbox_message m on m.id = s.id
   where s.id = any($1::uuid[])
@@ -66,11 +71,12 @@ const see = (lock: string): string => `
 const SEE = see('');
 const SEE_AND_LOCK = see('for update skip locked');
 
-const seen = (sql: Sql, ids: readonly string[], dryRun: boolean): Promise<SeenSend[]> =>
+/** Reads messages for an action, and locks their queue rows unless it is a dry run. */
+export const seen = (sql: Sql, ids: readonly string[], dryRun: boolean): Promise<SeenSend[]> =>
   sql.query<SeenSend>(dryRun ? SEE : SEE_AND_LOCK, [ids]);
 
 /** Why a message without a locked queue row that waits is left alone. */
-function notWaiting({ status, queued, locked, running }: SeenSend): string | null {
+export function notWaiting({ status, queued, locked, running }: SeenSend): string | null {
   if (status !== 'pending' && status !== 'delayed') return `it has ended: ${status}`;
   if (!queued) return 'it has nothing left to send';
   if (!locked) return BEING_CHANGED;

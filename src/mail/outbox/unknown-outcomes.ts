@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { EARLIER_OUTCOME_UNKNOWN } from '../../job-statuses/job-status.ts';
 import { internalReason } from '../../platform/base/errors/internal-reason.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { Outcome } from '../../platform/work/dispatcher.ts';
@@ -9,13 +10,7 @@ import type { SentLookup } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
 import type { Attempt, LoadedAttempt, SendResult } from './send-attempt.ts';
-import {
-  concluded,
-  deferredBefore,
-  remaining,
-  sent,
-  EARLIER_OUTCOME_UNKNOWN,
-} from './send-verdict.ts';
+import { concluded, deferredBefore, remaining, sent } from './send-verdict.ts';
 import { SendRoutes, tracesOf } from './send-routes.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';

@@ -1,7 +1,7 @@
-import { Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Actor } from '../../platform/audit/actor.ts';
-import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
 import {
@@ -10,6 +10,7 @@ import {
   JOB_STATE_FILTERS,
   type JobActionName,
   type JobFilter,
+  SETTLED_OUTCOMES,
 } from '../jobs/job-types.ts';
 import { JobPreviews } from '../jobs/job-previews.ts';
 import { OperatorJobs } from '../jobs/operator-jobs.ts';
@@ -18,10 +19,10 @@ import { sendContent, sendPage, viewerOf } from './console-response.ts';
 import type { FilterValues } from './kit/filters.ts';
 import { address } from './kit/table.ts';
 import { type NoticeCode, noticeIn, noticePath } from './notices.ts';
-import { jobPage } from './pages/job.page.ts';
+import { jobPage, settlePage } from './pages/job.page.ts';
 import { JOB_FILTERS, jobActionPage, JOBS_PATH, jobsPage } from './pages/jobs.page.ts';
 import { messagePage } from './pages/message.page.ts';
-import { MessageContent } from './preview/message-content.ts';
+import { contentDocument, MessageContent } from './preview/message-content.ts';
 import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
 
 const DONE: Readonly<Record<JobActionName, NoticeCode>> = {
@@ -111,13 +112,42 @@ export class ConsoleJobsController {
     sendPage(response, jobPage(viewer, job, view));
   }
 
-  @Get(':id/message')
+  @Get(':id/settle')
   @OperatorAccess('operate')
-  async message(@Param('id') id: string, @Res() response: Response): Promise<void> {
-    sendPage(response, messagePage(await this.jobs.get(id)));
+  async askSettle(@Param('id') id: string, @Res() response: Response): Promise<void> {
+    sendPage(response, settlePage(viewerOf(response.req), await this.jobs.get(id)));
   }
 
-  /** For the frame of `message`. Every look is recorded in the audit log. */
+  @Post(':id/settle')
+  @OperatorAccess('operate')
+  async settle(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Body() body: Fields,
+    @Res() response: Response,
+  ): Promise<void> {
+    const outcome = choiceIn(body, 'outcome', SETTLED_OUTCOMES);
+    const reason = textIn(body, 'reason');
+    if (!outcome || !reason) throw new InvalidInputError('outcome, reason: both are required');
+    await this.jobs.settle(actor, id, outcome, reason);
+    response.redirect(303, noticePath(`${JOBS_PATH}/${id}`, 'job-settled'));
+  }
+
+  /** The head of a message around its content. Every look is recorded in the audit log. */
+  @Get(':id/message')
+  @OperatorAccess('operate')
+  async message(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    const job = await this.jobs.get(id);
+    const message = await this.previews.preview(actor, id);
+    const { leftOut } = await this.content.safeContentOf(message);
+    sendPage(response, messagePage(job, message, leftOut));
+  }
+
+  /** The content of a message, for the frame of `message`. Every look is recorded. */
   @Get(':id/message/content')
   @OperatorAccess('operate')
   async messageContent(
@@ -125,6 +155,7 @@ export class ConsoleJobsController {
     @Param('id') id: string,
     @Res() response: Response,
   ): Promise<void> {
-    sendContent(response, await this.content.documentOf(await this.previews.preview(actor, id)));
+    const message = await this.previews.preview(actor, id);
+    sendContent(response, contentDocument(await this.content.safeContentOf(message)));
   }
 }

@@ -7,6 +7,7 @@ const TEXTS = {
   'jobs-retried': (n: number) => `${counted(n, 'job')} due again.`,
   'jobs-cancelled': (n: number) => `${counted(n, 'job')} cancelled.`,
   'jobs-released': (n: number) => `${counted(n, 'job')} released from quarantine.`,
+  'job-settled': () => 'The outcome is decided.',
   'sending-paused': () => 'Sending is paused. Messages wait until you resume it.',
   'sending-resumed': () => 'Sending is resumed. Waiting messages are due now.',
   'token-revoked': () => 'The access token is revoked.',

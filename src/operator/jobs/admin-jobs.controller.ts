@@ -23,6 +23,8 @@ import {
   messagePreview,
   operatorJobDetails,
   operatorJobs,
+  type SettleJob,
+  settleJobSchema,
 } from './admin-jobs.schema.ts';
 import { JobPreviews } from './job-previews.ts';
 import { OperatorJobs } from './operator-jobs.ts';
@@ -156,5 +158,21 @@ export class AdminJobsController {
     @Body({ schema: actOnJobSchema }) { reason }: ActOnJob,
   ) {
     return toJobDetailsView(await this.jobs.act(actor, 'release', id, reason));
+  }
+
+  @Post(':id/settle')
+  @ApiErrors(404, 409)
+  @Endpoint({
+    summary: 'Decide whether a message of unknown outcome was sent',
+    description:
+      'The job goes on as after a look-up with this result. `sent`: it becomes successful, also if it had failed. `not-sent`: it is sent again at once, or fails if its deadline has passed. Webhooks are sent as for any other result. 409 says why the job was left alone.',
+    response: operatorJobDetails,
+  })
+  async settle(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Body({ schema: settleJobSchema }) { outcome, reason }: SettleJob,
+  ) {
+    return toJobDetailsView(await this.jobs.settle(actor, id, outcome, reason));
   }
 }

@@ -3,10 +3,11 @@ import { SEND_ROUTES } from '../../job-statuses/job-status.ts';
 import { inOrder } from '../../platform/wire/wire.schema.ts';
 import { filterText, instant, listOf, tokenPageQuery } from '../search/list.schema.ts';
 import {
-  JOB_ACTION_NAMES,
+  ALLOWED_ACTIONS,
   JOB_KINDS,
   JOB_STATE_FILTERS,
   JOB_STATE_NAMES,
+  SETTLED_OUTCOMES,
   TIMELINE_KINDS,
 } from './job-types.ts';
 
@@ -63,6 +64,26 @@ export const actOnJobSchema = z
   .object({ reason })
   .meta({ id: 'ActOnJob', example: { reason: 'The provider is back' } });
 export type ActOnJob = z.infer<typeof actOnJobSchema>;
+
+/** `POST /admin/jobs/{id}/settle`. */
+export const settleJobSchema = z
+  .object({
+    outcome: z
+      .enum(SETTLED_OUTCOMES)
+      .describe('`sent`: all recipients have the message but those that refused it'),
+    reason: z
+      .string()
+      .trim()
+      .min(1)
+      .max(300)
+      .describe('How you found out; users see it in the timeline')
+      .meta({ example: 'The log of the mail server lists it' }),
+  })
+  .meta({
+    id: 'SettleJob',
+    example: { outcome: 'sent', reason: 'The log of the mail server lists it' },
+  });
+export type SettleJob = z.infer<typeof settleJobSchema>;
 
 /** `POST /admin/jobs/retry` and the like. */
 export const actOnJobsSchema = z
@@ -213,7 +234,7 @@ export const operatorJobDetails = z
       .nullable()
       .describe("Set while the account's circuit breaker lets nothing through"),
     timeline: z.array(timelineEntry).describe('Oldest first'),
-    allowed: z.array(z.enum(JOB_ACTION_NAMES)).describe('Actions that would change it now'),
+    allowed: z.array(z.enum(ALLOWED_ACTIONS)).describe('Actions that would change it now'),
   })
   .meta({
     id: 'OperatorJobDetails',

@@ -5,6 +5,7 @@ import {
   releaseReminders,
   retryReminders,
 } from '../../calendar/notifications/steered-reminders.ts';
+import { settleSend, type Settlement } from '../../mail/outbox/settled-sends.ts';
 import { cancelSends, releaseSends, retrySends } from '../../mail/outbox/steered-sends.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { Steered } from '../../job-statuses/steered.ts';
@@ -73,4 +74,16 @@ export function actOn(
   terms: ActionTerms,
 ): Promise<Steered> {
   return ACTS[kind][action](sql, ids, terms);
+}
+
+/** Decides whether the message of a job was sent, in the caller's transaction. */
+export function settle(
+  sql: Sql,
+  kind: JobKind,
+  id: string,
+  settlement: Settlement,
+): Promise<Steered> {
+  if (kind === 'message') return settleSend(sql, id, settlement);
+  const reason = 'only messages have outcomes that an operator can decide';
+  return Promise.resolve({ changed: [], skipped: [{ id, reason }] });
 }

@@ -9,7 +9,7 @@ type AttemptRow = JobAttemptInfo & { detail: string | null };
 const ATTEMPTS = `
   select attempt as number, started_at as "startedAt", ended_at as "endedAt", outcome, route, phase, code, detail, rule,
     next_at as "nextAt"
-  from job_attempt where job_id = $1 order by id limit 1000`;
+  from job_attempt where job_id = $1 order by attempt, id limit 1000`;
 
 // A copy is opened in the transaction that records the send, so its id was made in those minutes.
 const COPY = `
@@ -90,6 +90,8 @@ function isLookUp({ route, rule, phase }: JobAttemptInfo): boolean {
 
 function described(attempt: JobAttemptInfo): string {
   const { number, outcome, route, phase } = attempt;
+  if (attempt.rule === 'settled')
+    return `An operator decided that it was ${outcome === 'sent' ? 'sent' : 'not sent'}`;
   if (isLookUp(attempt)) return `Attempt ${number} looked for the message at its provider`;
   const over =
     route === null ? '' : ` over the ${route === 'relay' ? 'relay' : "account's provider"}`;

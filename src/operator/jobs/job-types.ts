@@ -153,12 +153,20 @@ export interface JobDetails extends JobSummary {
   /** Oldest first. */
   timeline: TimelineEntry[];
   /** Actions that would change the job now. */
-  allowed: JobActionName[];
+  allowed: AllowedAction[];
 }
 
-/** What an operator can do with a job. */
+/** What an operator can do with one job or with many. */
 export const JOB_ACTION_NAMES = ['retry', 'cancel', 'release'] as const;
 export type JobActionName = (typeof JOB_ACTION_NAMES)[number];
+
+/** What an operator can do with one job. `settle` needs a finding about each message. */
+export const ALLOWED_ACTIONS = [...JOB_ACTION_NAMES, 'settle'] as const;
+export type AllowedAction = (typeof ALLOWED_ACTIONS)[number];
+
+/** What an operator found out about a message whose outcome is unknown. */
+export const SETTLED_OUTCOMES = ['sent', 'not-sent'] as const;
+export type SettledOutcome = (typeof SETTLED_OUTCOMES)[number];
 
 /** Result of one action on many objects. */
 export interface BulkResult<T> {

@@ -21,12 +21,14 @@ import { isOpen, readFacts, readJobs } from './job-rows.ts';
 import { findJobs } from './job-search.ts';
 import { readTimeline } from './job-timeline.ts';
 import {
+  type AllowedAction,
   type BulkResult,
   JOB_ACTION_NAMES,
   type JobActionName,
   type JobDetails,
   type JobFilter,
   type JobSummary,
+  type SettledOutcome,
 } from './job-types.ts';
 import { withinSeconds } from '../search/search-limit.ts';
 
@@ -117,16 +119,46 @@ export class OperatorJobs {
         [job],
         this.#terms(reason ?? null, false),
       );
-      const [skipped] = steered.skipped;
-      if (skipped)
-        throw new ConflictError(`job.not-changed`, `The job was left alone: ${skipped.reason}`);
+      leftAlone(steered);
     });
     return this.get(id);
   }
 
   /**
-   * Does the same with all jobs that match, newest first: at most 5,000 in a call, in transactions
-   * of 200. A dry run changes nothing and reports the same.
+   * Decides whether a message of unknown outcome was sent. Its job goes on as after a look-up with
+   * this result.
+   * @param reason how the operator found out; users see it
+   * @throws {NotFoundError}
+   * @throws {ConflictError} saying why the job was left alone
+   */
+  async settle(
+    actor: Actor,
+    id: string,
+    outcome: SettledOutcome,
+    reason: string,
+  ): Promise<JobDetails> {
+    const { settle } = await loadActions();
+    await this.database.transaction(async (sql) => {
+      const { kind, applicationId, accountId } = await this.#find(sql, id);
+      const settlement = { outcome, why: reason, at: this.clock.now(), dryRun: false };
+      leftAlone(await settle(sql, kind, id, settlement));
+      await recordAudits(sql, [
+        {
+          actor,
+          action: 'job.settle',
+          target: { type: 'job', id },
+          applicationId,
+          accountId,
+          details: { kind, outcome, reason },
+        },
+      ]);
+    });
+    return this.get(id);
+  }
+
+  /**
+   * Retries, cancels or releases all jobs that match, newest first: at most 5,000 in a call, in
+   * transactions of 200. A dry run changes nothing and reports the same.
    * @throws {InvalidInputError} if the filter is empty
    * @throws {NotFoundError} and {SearchTooBroadError} as `list`
    */
@@ -177,15 +209,17 @@ export class OperatorJobs {
     return job;
   }
 
-  async #allowed(sql: Sql, job: JobSummary): Promise<JobActionName[]> {
-    const { actOn } = await loadActions();
-    const allowed: JobActionName[] = [];
+  async #allowed(sql: Sql, job: JobSummary): Promise<AllowedAction[]> {
+    const { actOn, settle } = await loadActions();
+    const allowed: AllowedAction[] = [];
     for (const action of JOB_ACTION_NAMES) {
       if (isOpen(job.state) === (action === 'release')) continue;
       const { changed } = await actOn(sql, job.kind, action, [job.id], this.#terms(null, true));
       if (changed.length > 0) allowed.push(action);
     }
-    return allowed;
+    const settlement = { outcome: 'sent', why: '', at: this.clock.now(), dryRun: true } as const;
+    const { changed } = await settle(sql, job.kind, job.id, settlement);
+    return changed.length > 0 ? [...allowed, 'settle'] : allowed;
   }
 
   /** Acts on jobs and records it, in one transaction. */
@@ -220,6 +254,12 @@ export class OperatorJobs {
     await recordAudits(sql, entries);
     return result;
   }
+}
+
+/** @throws {ConflictError} if the job was left alone */
+function leftAlone({ skipped: [skipped] }: Steered): void {
+  if (skipped)
+    throw new ConflictError('job.not-changed', `The job was left alone: ${skipped.reason}`);
 }
 
 const SEARCH_ADVICE =

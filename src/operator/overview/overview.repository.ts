@@ -1,9 +1,11 @@
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Failover } from '../../platform/work/failover.ts';
 import { DEAD_AFTER_SECONDS } from '../../platform/work/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
 import {
   type DeliveryFigures,
+  type LostWorkerState,
   MOST_COUNTED,
   OVERVIEW_SECONDS,
   type QueueState,
@@ -70,6 +72,12 @@ const WEBHOOKS = `
 const WORKERS = `
   select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
   from worker order by id limit 1000`;
+
+const LOST_WORKERS = `
+  select l.id, l.host, l.pid, l.lost_at as "lostAt",
+    (select max(w.id) from worker w
+     where w.host = l.host and w.pid = l.pid and w.seen_at > now() - interval '${DEAD_AFTER_SECONDS} s') as "againAs"
+  from lost_worker l where l.lost_at > now() - interval '${OVERVIEW_SECONDS} s' order by l.lost_at desc limit 100`;
 
 /** A single wrong token or a short burst is no reason to worry. */
 const LEAST_REFUSED = { login: 10, limit: 20 };
@@ -150,6 +158,17 @@ export function syncStates(sql: Sql): Promise<SyncState[]> {
   return sql.query<SyncState>(SYNC);
 }
 
+const FAILOVER = `
+  select failover, extract(epoch from (failover ->> 'at')::timestamptz)::float8 as "atSeconds"
+  from instance where id = 1 and failover is not null`;
+
+/** The last failover of the database, and its time in seconds since 1970. */
+export async function lastFailover(
+  sql: Sql,
+): Promise<{ failover: Failover; atSeconds: number } | undefined> {
+  return (await sql.query<{ failover: Failover; atSeconds: number }>(FAILOVER))[0];
+}
+
 /** Senders whose requests are refused. */
 export function refusalStates(sql: Sql): Promise<RefusalState[]> {
   return sql.query<RefusalState>(REFUSALS);
@@ -164,6 +183,11 @@ export async function webhookStates(sql: Sql): Promise<WebhookStates> {
 /** Worker processes; one that counts as dead is listed until another worker removes it. */
 export function workerStates(sql: Sql): Promise<WorkerState[]> {
   return sql.query<WorkerState>(WORKERS);
+}
+
+/** Workers that were declared dead within the last hour. */
+export function lostWorkerStates(sql: Sql): Promise<LostWorkerState[]> {
+  return sql.query<LostWorkerState>(LOST_WORKERS);
 }
 
 /** Whether other workers may take over this worker's rows. */

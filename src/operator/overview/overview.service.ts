@@ -9,6 +9,8 @@ import {
   deliveryFigures,
   type FiguresRow,
   invalidAccounts,
+  lastFailover,
+  lostWorkerStates,
   messagesApart,
   queueStates,
   refusalStates,
@@ -23,6 +25,8 @@ const MINUTE_MS = 60_000;
 const KEEP_MS = 5_000;
 /** For numbers that change slowly: sums over all files, or over the days of a month. */
 const KEEP_SLOW_MS = 60_000;
+/** How long operators are told of a failover. */
+const FAILOVER_SHOWN_MS = 86_400_000;
 
 const NO_SENDS = {
   sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null,
@@ -61,19 +65,34 @@ export class OverviewService {
   async #read(): Promise<Overview> {
     const sql = this.database;
     const at = await databaseNow(sql);
-    const [queues, sends, deliveries, webhooks, sync, apart, invalid, refused, workers, slow] =
-      await Promise.all([
-        queueStates(sql),
-        sendingFigures(sql, at),
-        deliveryFigures(sql, at),
-        webhookStates(sql),
-        syncStates(sql),
-        messagesApart(sql),
-        invalidAccounts(sql),
-        refusalStates(sql),
-        workerStates(sql),
-        this.#readSlow(),
-      ]);
+    const [
+      queues,
+      sends,
+      deliveries,
+      webhooks,
+      sync,
+      apart,
+      invalid,
+      refused,
+      last,
+      workers,
+      lost,
+      slow,
+    ] = await Promise.all([
+      queueStates(sql),
+      sendingFigures(sql, at),
+      deliveryFigures(sql, at),
+      webhookStates(sql),
+      syncStates(sql),
+      messagesApart(sql),
+      invalidAccounts(sql),
+      refusalStates(sql),
+      lastFailover(sql),
+      workerStates(sql),
+      lostWorkerStates(sql),
+      this.#readSlow(),
+    ]);
+    const isRecent = last && at.getTime() - last.atSeconds * 1000 < FAILOVER_SHOWN_MS;
     return {
       at,
       queues,
@@ -86,7 +105,9 @@ export class OverviewService {
       invalidAccounts: invalid,
       refusals: refused,
       ...slow,
+      failover: isRecent ? last.failover : null,
       workers,
+      lostWorkers: lost,
     };
   }
 

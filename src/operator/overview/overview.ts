@@ -1,6 +1,7 @@
 import type { QueueName } from '../../platform/work/signals.ts';
 import type { ApiUseState } from '../api-use/api-use.ts';
 import type { DiskForecast } from '../capacity/capacity.ts';
+import type { Failover } from '../../platform/work/failover.ts';
 
 /*
  * What an operator sees first: numbers of the whole installation, over all processes, read from the
@@ -114,6 +115,20 @@ export interface WorkerState {
   silentSeconds: number;
 }
 
+/** A worker that was declared dead within the last hour. */
+export interface LostWorkerState {
+  id: number;
+  host: string;
+  pid: number;
+  /** When another worker declared it dead. */
+  lostAt: Date;
+  /**
+   * Id of a living worker of the same process: the process had only stood still, or its container
+   * was started again. `null` if there is none.
+   */
+  againAs: number | null;
+}
+
 /** Refused requests of one sender, counted by all processes. */
 export interface RefusalState {
   /** `login`: wrong credentials; `limit`: above a limit. */
@@ -155,5 +170,9 @@ export interface Overview {
   apiUse: ApiUseState[];
   /** How full the disk is; at most a minute old. */
   disk: DiskForecast;
+  /** The last failover of the database, if it was within the last day; else `null`. */
+  failover: Failover | null;
   workers: WorkerState[];
+  /** The newest first, at most 100. */
+  lostWorkers: LostWorkerState[];
 }

@@ -109,6 +109,7 @@ export const environmentSchema = z.object({
   OUTBOX_RETRY_REJECTED: flag(false),
   OUTBOX_ON_UNKNOWN: z.enum(['resend', 'fail'], 'must be resend or fail').default('resend'),
   SEND_SLOTS: integer(192, 1, 10_000),
+  SEND_PER_HOST: integer(0, 0, 10_000),
   SYNC_HORIZON_DAYS: integer(0, 0, 36_500),
   SYNC_SLOTS: integer(16, 1, 1_000),
   SYNC_POLL_SECONDS: integer(60, 1, 86_400),
@@ -262,8 +263,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
      */
     publicIpAddresses: env.PUBLIC_IP_ADDRESSES,
     /**
-     * Proxies in front of this server whose `X-Forwarded-For` is trusted; `false` = none
-     * (docs/deployment.md).
+     * Proxies in front of the main listener whose `X-Forwarded-For` is trusted; `false` = none
+     * (docs/deployment.md). The operators' listener has a setting of its own.
      */
     trustedProxies: env.TRUST_PROXY,
     /** Whether a request with an unknown query parameter or field is refused, not reported. */
@@ -299,6 +300,8 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
       onUnknown: env.OUTBOX_ON_UNKNOWN,
       /** Number of messages that one worker sends at the same time. */
       slots: env.SEND_SLOTS,
+      /** How many of them go to one mail server, at least 1. */
+      perHost: env.SEND_PER_HOST || Math.ceil(env.SEND_SLOTS / 2),
       /** Domain of generated Message-IDs, the part after the `@`. */
       mailDomain: env.MAIL_DOMAIN,
     },

@@ -1,4 +1,4 @@
-import { databaseTrouble } from './database-trouble.ts';
+import { databaseTrouble, mayBeCommitted } from './database-trouble.ts';
 
 const coded = (code: string) => Object.assign(new Error('some words'), { code });
 
@@ -50,5 +50,32 @@ describe('databaseTrouble', () => {
     'text',
   ])('returns null for %p', (error) => {
     expect(databaseTrouble(error)).toBeNull();
+  });
+});
+
+describe('mayBeCommitted', () => {
+  it.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '08006'])(
+    'is true for %s: the connection was lost',
+    (code) => {
+      expect(mayBeCommitted(coded(code))).toBe(true);
+    },
+  );
+
+  it.each(['Connection terminated unexpectedly', 'Query read timeout'])(
+    'is true for the message "%s"',
+    (message) => {
+      expect(mayBeCommitted(new Error(message))).toBe(true);
+    },
+  );
+
+  it.each(['ECONNREFUSED', 'ENOTFOUND', '53300', '53100', '57P03', '25006', '40P01', '57014'])(
+    'is false for %s: nothing was committed',
+    (code) => {
+      expect(mayBeCommitted(coded(code))).toBe(false);
+    },
+  );
+
+  it('is false if there was no connection', () => {
+    expect(mayBeCommitted(new Error('timeout exceeded when trying to connect'))).toBe(false);
   });
 });

@@ -8,6 +8,8 @@ export type DatabaseTrouble = 'away' | 'busy';
 const AWAY = /^(08|53|57P|25006)/;
 /** Serialization failure, deadlock, lock not available, cancelled by a time limit. */
 const BUSY = /^(40001|40P01|55P03|57014)$/;
+/** Not of the driver: the server was replaced by another one (`timelines.ts`). */
+export const OLD_TIMELINE = 'OLD_TIMELINE';
 const NETWORK = [
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH',
 ]; // prettier-ignore
@@ -29,11 +31,28 @@ export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   };
   if (typeof code === 'string') {
     if (BUSY.test(code)) return 'busy';
-    if (AWAY.test(code) || NETWORK.includes(code)) return 'away';
+    if (AWAY.test(code) || NETWORK.includes(code) || code === OLD_TIMELINE) return 'away';
     // The socket of a local server that is not running.
     if (code === 'ENOENT' && syscall === 'connect') return 'away';
   }
   return typeof message === 'string' && MESSAGES.test(message) ? 'away' : null;
+}
+
+/** Errors before which nothing was committed: no connection, a refused or a cancelled statement. */
+const BEFORE_COMMIT =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT|53|57P03|25006)/;
+const NOT_CONNECTED =
+  /^(timeout exceeded when trying to connect|Cannot use a pool|Client was closed)/;
+
+/**
+ * Whether the statement or transaction that failed with this error of the driver may have been
+ * committed, because the connection was lost before the response to the commit.
+ */
+export function mayBeCommitted(error: unknown): boolean {
+  if (databaseTrouble(error) !== 'away') return false;
+  const { code, message } = error as { code?: unknown; message?: unknown };
+  if (typeof code === 'string' && BEFORE_COMMIT.test(code)) return false;
+  return !(typeof message === 'string' && NOT_CONNECTED.test(message));
 }
 
 /** What an error of the driver means, by SQLSTATE or code of the network. */
@@ -41,6 +60,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'refuses the user or the password of DATABASE_URL'],
   [/^3D000$/, 'does not exist on its server'],
   [/^42501$/, 'refuses access to a table: the user of DATABASE_URL lacks a privilege'],
+  [/^OLD_TIMELINE$/, 'was replaced by another server'],
   [/^53300$/, 'has no free connection'],
   [/^(57P|08P01)/, 'is starting or stopping'],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'cannot be reached: the name of its host is not known'],

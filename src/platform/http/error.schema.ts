@@ -53,7 +53,7 @@ const DESCRIPTIONS: Record<number, string> = {
   413: 'The body is too large',
   429: 'Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds)',
   501: 'This version does not support this part of the endpoint',
-  503: 'A provider or service that the request needs cannot be reached',
+  503: 'A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key',
 };
 
 /** Documents the common errors of a controller on the main address. */

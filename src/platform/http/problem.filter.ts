@@ -6,7 +6,7 @@ import {
   Logger,
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
-import { databaseTrouble } from '../database/database-trouble.ts';
+import { databaseTrouble, mayBeCommitted } from '../database/database-trouble.ts';
 import { DomainError, type ErrorDetails, type ErrorKind } from '../base/errors/domain-error.ts';
 import { isV3Path, nothingAt, v3Error } from './absent-services.ts';
 import type { BetaErrorView, ErrorView } from './error.schema.ts';
@@ -50,7 +50,10 @@ const problem = (
  * unavailable.
  * @returns `undefined` for all others
  */
-function fromDatabase(error: { code?: unknown }): Problem | undefined {
+function fromDatabase(
+  error: { code?: unknown },
+  { method }: Pick<Request, 'method'>,
+): Problem | undefined {
   const code = typeof error.code === 'string' ? error.code : '';
   if (code === '22021' || code === '22P05')
     return problem(400, 'Text must not contain the NUL character');
@@ -58,7 +61,11 @@ function fromDatabase(error: { code?: unknown }): Problem | undefined {
   if (code === '23503')
     return problem(409, 'An object that this request refers to was deleted at the same time');
   if (!databaseTrouble(error)) return undefined;
-  const message = 'The database is currently unavailable; try again';
+  const reads = method === 'GET' || method === 'HEAD';
+  const message =
+    !reads && mayBeCommitted(error)
+      ? 'The connection to the database was lost, so what you sent may be stored. Repeat a POST with the same Idempotency-Key; without one, check first'
+      : 'The database is currently unavailable; try again';
   return problem(503, message, 'database_error', { 'Retry-After': '1' });
 }
 
@@ -81,7 +88,7 @@ function toProblem(error: unknown, request: Request, routes: Routes): Problem {
   }
   if (error instanceof HttpException) return fromHttp(error, request, routes);
   if (typeof error === 'object' && error !== null) {
-    const known = fromDatabase(error);
+    const known = fromDatabase(error, request);
     if (known) return known;
     if (error instanceof URIError) return problem(400, 'The path is not properly encoded');
   }

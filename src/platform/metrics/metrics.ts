@@ -176,6 +176,13 @@ export const workers = new Gauge({
   labelNames: ['state'],
 });
 
+/** Installation: the last failover of the database. */
+export const lastFailoverTime = new Gauge({
+  ...shared,
+  name: 'carillon_database_failover_timestamp_seconds',
+  help: 'Installation: when a worker noticed the last failover of the database, in seconds since 1970; 0 if there was none',
+});
+
 // --- Reminders and webhooks
 
 /** Results of reminders. */

@@ -4,8 +4,9 @@ import { EgressError } from '../egress/egress-error.ts';
 import { parseRetryAfter } from '../egress/retry-after.ts';
 import { newId } from '../base/ids/ids.ts';
 import { Clock, monotonicMs } from '../base/time/clock.ts';
-import type {
-  ClaimedRow, Dispatcher, Lease, Outcome, QueueTable, RowLoading, Settled,
+import {
+  type ClaimedRow, type Dispatcher, type Lease, type Outcome, PostponedError, type QueueTable, type RowLoading,
+  type Settled,
 } from '../work/dispatcher.ts'; // prettier-ignore
 import { afterCommit, type Sql } from '../database/sql.ts';
 import { annotateSpan } from '../tracing/spans.ts';
@@ -17,6 +18,7 @@ import {
   reportDropped,
   tally,
 } from './delivery-results.ts';
+import { DeliveryShares } from './delivery-shares.ts';
 import {
   type AttemptEvidence,
   endWholeRows,
@@ -69,6 +71,10 @@ const LOADING: RowLoading = {
  * Rows that one process runs at the same time. A receiver that hangs occupies 16 of them.
  */
 const SLOTS = 192;
+/** Shares of these slots (ADR 0132). */
+const SHARES = { perApplication: 144, slow: 96 };
+/** When a row is tried again whose share is used up, in milliseconds. */
+const SHARE_PAUSE_MS = 1_000;
 /**
  * Rows are spread out by the paces of their webhooks, so this small delay does not matter.
  */
@@ -116,6 +122,7 @@ export class WebhookDispatcher implements Dispatcher<
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;
+  readonly #shares = new DeliveryShares(SHARES);
 
   constructor(
     private readonly egress: EgressClient,
@@ -130,6 +137,20 @@ export class WebhookDispatcher implements Dispatcher<
   ): Promise<Outcome<DeliveryResult> | null> {
     // The webhook was deleted.
     if (!loaded) return NOTHING;
+    const end = this.#shares.take(loaded.applicationId, job.gateId);
+    if (!end) throw new PostponedError(SHARE_PAUSE_MS);
+    try {
+      return await this.#deliverAll(job, lease, loaded);
+    } finally {
+      end();
+    }
+  }
+
+  async #deliverAll(
+    job: WebhookDeliveryRow,
+    lease: Lease,
+    loaded: LoadedDeliveries,
+  ): Promise<Outcome<DeliveryResult> | null> {
     const made: AttemptResult[] = [];
     for (const { eventId, body } of eventsOf(job, loaded)) {
       const attempt = await this.#attempt({ ...job, eventId }, loaded, body, lease.signal).catch(
@@ -142,6 +163,7 @@ export class WebhookDispatcher implements Dispatcher<
       if (!attempt) break;
       made.push(attempt);
       const { effect, evidence } = attempt;
+      this.#shares.note(job.gateId, evidence.tookMs);
       if (effect === 'gone' || evidence.tookMs > SLOW_MS || lease.stopping()) break;
     }
     return made.length === 0 ? null : this.#conclude(job, made);

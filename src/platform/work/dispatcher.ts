@@ -67,6 +67,18 @@ export interface Lease {
 }
 
 /**
+ * Thrown by a run that did not begin, because the process already does too much of the kind. The
+ * row goes back as if it had never been claimed, and waits.
+ */
+export class PostponedError extends Error {
+  override name = 'PostponedError';
+
+  constructor(readonly waitMs: number) {
+    super(`postponed by ${waitMs} ms`);
+  }
+}
+
+/**
  * What a run does with its queue row: it is done, or it waits until `at`. An `at` in the past means
  * at once.
  */
@@ -169,6 +181,11 @@ export interface QueueTable {
    * counts as dead: if it still lives, its hand-off is refused.
    */
   inertUntilHandOff?: boolean;
+  /**
+   * SQL of the time when a row `j` was created. After a failover, rows that were created on the new
+   * server need no look-up. Absent: all due rows are looked up.
+   */
+  createdAt?: string;
   /** What `Dispatcher.run` gets with the row. Absent: the queue loads nothing. */
   loading?: RowLoading;
 }
@@ -196,7 +213,8 @@ export interface Dispatcher<
    */
   readonly mostBeforeHandOff?: number;
   /**
-   * Runs a row. Expected failures are outcomes; throw only for bugs and other surprises.
+   * Runs a row. Expected failures are outcomes; throw only for bugs, other surprises, and
+   * `PostponedError` before the hand-off.
    * @param loaded undefined if nothing was found to load
    * @returns null if nothing was done, because the hand-off was refused or `lease.signal` was
    *   aborted. The row then goes back as if it had never been claimed.
@@ -219,6 +237,12 @@ export interface Dispatcher<
    * network.
    */
   record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
+  /**
+   * Records results of runs whose claims were void when they ended, because their worker had stood
+   * still and counts as dead, or because the database failed over without the claim. Other workers may have claimed the rows since, and a result may come
+   * again. Called in a transaction of its own. Absent: such results are dropped.
+   */
+  recordFenced?(sql: Sql, fenced: readonly Settled<J, R>[]): Promise<void>;
   /**
    * Reports rows that wait for their rate gate, each row once, in a transaction of its own. The
    * rows may have been claimed or removed since. Absent: late rows are not reported.

@@ -7,10 +7,13 @@ import type { BatcherOptions } from './batcher.ts';
 import { RateGateSignals } from './rate-gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import { backoff } from './backoff.ts';
+import type { WorkerIdentity } from './worker-identity.ts';
 
 /** How the run of a claimed row ended. An `outcome` of `null` means that the run had no effect. */
 export interface Ending {
   job: ClaimedRow;
+  /** Id of the worker that claimed the row: an earlier id of this process, or its present one. */
+  worker: number;
   outcome: Outcome<unknown> | null;
   /** Span of the run, as a `traceparent`; absent if nobody listens. */
   traceparent?: string | null;
@@ -48,6 +51,7 @@ export class Settler {
     private readonly sql: SqlPool,
     private readonly statements: QueueStatements,
     private readonly dispatcher: AnyDispatcher,
+    private readonly identity: Pick<WorkerIdentity, 'id'>,
   ) {
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
@@ -72,13 +76,35 @@ export class Settler {
    * @returns whether all results are written. Rows that are not stay claimed until `reclaim` or a
    *   sweep gives them back.
    */
-  async settle(endings: readonly Ending[]): Promise<boolean> {
+  async settle(all: readonly Ending[]): Promise<boolean> {
+    const endings = await this.#stillClaimed(all);
+    await this.#writeFenced(resultsOf(all.filter((each) => !endings.includes(each))));
     const released = await this.#release(endings.filter(({ outcome }) => outcome === null));
     // All batches use the same order, so that two of them cannot deadlock.
     const ended = endings
       .filter(({ outcome }) => outcome !== null)
       .toSorted((a, b) => compare(a.job, b.job));
     return (await this.#write(ended)) && released;
+  }
+
+  /**
+   * Leaves out runs that began when this process was another worker, if the database does not show
+   * their claims. A server that was promoted may lack the last claims, and then gives the same
+   * fencing tokens again (docs/adr/0127). Such rows are looked up.
+   */
+  async #stillClaimed(endings: readonly Ending[]): Promise<readonly Ending[]> {
+    const former = endings.filter(({ worker }) => worker !== this.identity.id);
+    if (former.length === 0) return endings;
+    const claimed = new Set<string>();
+    await this.#repeat(async () => {
+      const rows = await this.sql.query<{ id: string }>(this.statements.claimed, [
+        former.map(({ job }) => job.id),
+        former.map(({ job }) => job.fence),
+        former.map(({ worker }) => worker),
+      ]);
+      for (const { id } of rows) claimed.add(id);
+    });
+    return endings.filter((each) => !former.includes(each) || claimed.has(each.job.id));
   }
 
   /** Gives rows back as if they had not been claimed. */
@@ -95,7 +121,12 @@ export class Settler {
 
   async #write(endings: readonly Ending[]): Promise<boolean> {
     if (endings.length === 0) return true;
-    if (await this.#repeat(() => this.#writeTogether(endings))) return true;
+    let fenced: Settled<ClaimedRow, unknown>[] = [];
+    const write = async () => (fenced = await this.#writeTogether(endings));
+    if (await this.#repeat(write)) {
+      await this.#writeFenced(fenced);
+      return true;
+    }
     if (this.#givesUp) return false;
     if (endings.length === 1) {
       for (const { job } of endings) this.#unwritable.add(job.id);
@@ -131,14 +162,21 @@ export class Settler {
     }
   }
 
-  async #writeTogether(endings: readonly Ending[]): Promise<void> {
+  /** The results stay correct without this: the next attempt of each row begins with a look-up. */
+  async #writeFenced(fenced: readonly Settled<ClaimedRow, unknown>[]): Promise<void> {
+    if (fenced.length === 0 || !this.dispatcher.recordFenced) return;
+    await this.#repeat(() =>
+      this.sql.transaction(async (sql) => this.dispatcher.recordFenced?.(sql, fenced)),
+    );
+  }
+
+  /** @returns results whose rows no longer belonged to this worker; they are not written */
+  async #writeTogether(endings: readonly Ending[]): Promise<Settled<ClaimedRow, unknown>[]> {
+    const settled = resultsOf(endings);
     const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
     let committed: () => void = () => undefined;
+    let kept: typeof settled = [];
     await this.sql.transaction(async (sql) => {
-      const settled = endings.flatMap(
-        ({ job, outcome, traceparent }): Settled<ClaimedRow, unknown>[] =>
-          outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
-      );
       await this.dispatcher.beforeWriting?.(sql, settled);
       const done = settled.filter(({ next }) => next.kind === 'done');
       const again = settled.flatMap(({ job, next }) =>
@@ -163,14 +201,21 @@ export class Settler {
         ]);
         for (const { id } of rows) ours.add(id);
       }
-      const kept = settled.filter(({ job }) => ours.has(job.id));
+      kept = settled.filter(({ job }) => ours.has(job.id));
       if (kept.length === 0) return;
       await this.dispatcher.record(sql, kept);
       if (this.dispatcher.table.breaker)
         committed = await this.#gates.write(sql, kept, (job) => marked.has(job));
     });
     committed();
+    return settled.filter((one) => !kept.includes(one));
   }
 }
 
 const compare = (a: ClaimedRow, b: ClaimedRow) => (a.id < b.id ? -1 : 1);
+
+function resultsOf(endings: readonly Ending[]): Settled<ClaimedRow, unknown>[] {
+  return endings.flatMap(({ job, outcome, traceparent }) =>
+    outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
+  );
+}

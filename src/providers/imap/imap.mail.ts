@@ -21,6 +21,11 @@ export class ImapMail implements MailPort {
     this.#audit = new ImapAudit(sessions);
   }
 
+  sendsTo(account: ProviderAccount): string {
+    const { host, port } = smtpServerOf(account);
+    return `${host.toLowerCase()}:${port}`;
+  }
+
   async send(account: ProviderAccount, message: OutgoingMessage, control: SendControl) {
     const server = smtpServerOf(account);
     if (server.login && 'accessToken' in server.login && server.login.accessToken === '')

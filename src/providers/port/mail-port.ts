@@ -319,6 +319,11 @@ export interface MailPort {
     control: SendControl,
   ): Promise<SendReceipt>;
   /**
+   * The server that gets the account's messages, such as `smtp.example.com:587`. Messages for one
+   * server share a limit. Default: the provider's name, because all of its accounts share a server.
+   */
+  sendsTo?(account: ProviderAccount): string;
+  /**
    * Whether `findSent` can prove that a message was not sent. If `false`, a look-up that finds
    * nothing is never `conclusive`. Default: `true`.
    */

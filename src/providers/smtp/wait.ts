@@ -23,6 +23,7 @@ export function waitFor<T>(signal: AbortSignal | null, start: (wait: Wait<T>) =>
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   let timer: NodeJS.Timeout | undefined;
   let over = false;
+  let limits = 0;
   const onAbort = () => end(() => reject(new SendAbortedError()));
   const carryOn = () => signal?.removeEventListener('abort', onAbort);
   const end = (how: () => void) => {
@@ -37,7 +38,13 @@ export function waitFor<T>(signal: AbortSignal | null, start: (wait: Wait<T>) =>
     within(ms, what) {
       clearTimeout(timer);
       if (over) return;
-      timer = setTimeout(() => end(() => reject(new SmtpTimeoutError(what))), ms);
+      const latest = (limits += 1);
+      const expire = () => {
+        if (!over && latest === limits) end(() => reject(new SmtpTimeoutError(what)));
+      };
+      // After a pause of the process the timer fires before sockets are read. The answer may have
+      // been waiting there: it is read before the next immediate.
+      timer = setTimeout(() => setImmediate(expire), ms);
     },
     carryOn,
     get over() {

@@ -64,6 +64,7 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { provider: 'google', due: 1, lagSeconds: 740, failing: 0 },
     ],
     heldMessages: 0,
+    failover: { from: 1, to: 2, at: new Date(now.getTime() - 540_000).toISOString(), since: new Date(now.getTime() - 545_000).toISOString(), synchronous: false, rows: 14 },
     quarantinedMessages: 1,
     invalidAccounts: 2,
     refusals: [
@@ -75,6 +76,10 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
     workers: [
       { id: 12, host: text('mail-worker-1'), pid: 4_211, startedAt: new Date(now.getTime() - 86_400_000 * 3), silentSeconds: 0.4 },
       { id: 13, host: 'mail-worker-2', pid: 4_187, startedAt: new Date(now.getTime() - 7_200_000), silentSeconds: 42 },
+    ],
+    lostWorkers: [
+      { id: 9, host: text('mail-worker-3'), pid: 977, lostAt: new Date(now.getTime() - 600_000), againAs: 13 },
+      { id: 7, host: 'mail-worker-4', pid: 12, lostAt: new Date(now.getTime() - 1_800_000), againAs: null },
     ],
   }; // prettier-ignore
 }

@@ -11,6 +11,7 @@ const PACKAGES = {
   python3: 'python3',
   promtool: 'prometheus',
   pgbouncer: 'pgbouncer',
+  haproxy: 'haproxy',
 } as const;
 
 /** Name of a server in `PACKAGES`. */

@@ -142,7 +142,34 @@ function addAction(group: Command, cli: OperatorCli, action: JobActionName, what
     });
 }
 
-/** `carillon jobs`: finds any job, shows its timeline, and retries, cancels or releases it. */
+interface SettleFlags {
+  sent?: boolean;
+  notSent?: boolean;
+  reason: string;
+}
+
+function addSettle(group: Command, cli: OperatorCli): void {
+  const command = group
+    .command('settle')
+    .description('decide whether a message of unknown outcome was sent, after you have found out')
+    .argument('<id>', 'id of the job (job_status_id)', jobIdOf)
+    .addOption(
+      new Option('--sent', 'all recipients have it but those that refused it').conflicts('notSent'),
+    )
+    .option('--not-sent', 'nobody got it: it is sent again, or fails if its deadline has passed')
+    .requiredOption('--reason <words>', 'how you found out; users see it in the timeline')
+    .addHelpText(
+      ...example('jobs settle <id> --sent --reason="the log of the mail server lists it"'),
+    )
+    .action(async (id: string, { sent = false, notSent = false, reason }: SettleFlags) => {
+      if (!sent && !notSent) command.error('error: add --sent or --not-sent');
+      const outcome = sent ? 'sent' : 'not-sent';
+      const job = await withJobs(cli, (jobs) => jobs.settle(cli.actor, id, outcome, reason));
+      cli.print(readableWhole(job), () => describe(cli, job));
+    });
+}
+
+/** `carillon jobs`: finds jobs, shows their timelines, retries, cancels, releases and settles them. */
 export const add: AddCommands = (group, cli) => {
   addFilter(group.command('list').description('list jobs of all accounts, newest first'))
     .addOption(limitOption())
@@ -164,4 +191,5 @@ export const add: AddCommands = (group, cli) => {
       cli.print(readableWhole(job), () => describe(cli, job));
     });
   for (const [action, what] of ACTIONS) addAction(group, cli, action, what);
+  addSettle(group, cli);
 };

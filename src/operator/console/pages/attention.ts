@@ -21,6 +21,8 @@ export interface Concern {
   link: { path: string; label: string } | null;
 }
 
+/** A crash loop must not hide the other concerns. */
+const MOST_LOST = 3;
 /** A worker counts as dead after this time without a heartbeat. */
 const DEAD_SECONDS = 8;
 const LATE_SECONDS = 60;
@@ -70,6 +72,17 @@ function workerConcerns({ workers }: Overview): Concern[] {
       link: null,
     }));
 }
+
+const lostWorkerConcerns = ({ at, lostWorkers }: Overview): Concern[] =>
+  lostWorkers.slice(0, MOST_LOST).map(({ id, host, pid, lostAt, againAs }) => ({
+    tone: 'warning',
+    title: `Worker ${id} was lost ${duration(Math.max(at.getTime() - lostAt.getTime(), 1_000))} ago`,
+    text:
+      againAs === null
+        ? `Process ${pid} on ${host} sent no heartbeat for ${DEAD_SECONDS} seconds. Other workers took over its work. See why the process or its machine ended.`
+        : `Process ${pid} on ${host} stood still for more than ${DEAD_SECONDS} seconds, or was started again. It runs now as worker ${againAs}. Other workers took over its work.`,
+    link: null,
+  }));
 
 const LATE_LINKS: Readonly<Record<QueueName, Concern['link']>> = {
   send: jobs({ kind: 'message', state: 'late' }, 'Late messages'),
@@ -214,6 +227,40 @@ const refusalConcerns = ({ refusals }: Overview): Concern[] =>
     };
   });
 
+/** A failover within the last day. `bad` if it lost something. */
+function failoverConcerns({ at, failover }: Overview): Concern[] {
+  if (!failover) return [];
+  const agoMs = at.getTime() - Date.parse(failover.at);
+  const lostMs =
+    failover.since === null ? null : Date.parse(failover.at) - Date.parse(failover.since);
+  const link = {
+    path: address('/console/audit', { action: 'instance.failed_over' }),
+    label: 'Audit log',
+  };
+  const title = `The database failed over ${duration(agoMs)} ago`;
+  if (failover.synchronous)
+    return [
+      {
+        tone: 'warning',
+        title,
+        text: 'Nothing is missing: commits waited for a standby. Make sure that the old server is stopped, and that the new one has a standby.',
+        link,
+      },
+    ];
+  const missing =
+    lostMs === null
+      ? 'What the old server wrote last'
+      : `Up to ${duration(Math.max(lostMs, 1_000))}`;
+  return [
+    {
+      tone: 'bad',
+      title: `${title}; ${missing.toLowerCase()} may be missing`,
+      text: `The standby did not have every commit. Messages that were accepted in that time may be lost: their applications should check. ${counted(failover.rows, 'due row')} of the queues are looked up before they are sent. Make sure that the old server is stopped.`,
+      link,
+    },
+  ];
+}
+
 function diskConcerns({ at, disk }: Overview): Concern[] {
   const { limitBytes, freeBytes, fullAt } = disk;
   if (limitBytes === null || freeBytes === null) return [];
@@ -297,7 +344,9 @@ const apiUseConcerns = ({ apiUse }: Overview): Concern[] =>
 export function concernsOf(overview: Overview): Concern[] {
   const all = [
     ...workerConcerns(overview),
+    ...lostWorkerConcerns(overview),
     ...queueConcerns(overview),
+    ...failoverConcerns(overview),
     ...diskConcerns(overview),
     ...attemptConcerns(overview),
     ...messageConcerns(overview),

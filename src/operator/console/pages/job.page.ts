@@ -9,6 +9,7 @@ import { jobChip } from '../kit/states.ts';
 import { facts } from '../kit/table.ts';
 import { absolute, duration, exactly, relative } from '../kit/time.ts';
 import { timeline } from '../kit/timeline.ts';
+import { actionPage } from './action.page.ts';
 import { jobActionPath, JOBS_PATH, jobTitle } from './jobs.page.ts';
 
 const ACTIONS: readonly { action: JobActionName; label: string }[] = [
@@ -86,6 +87,26 @@ const closedNote = ({ accountClosed }: JobDetails, now: Date): Html | null =>
   accountClosed &&
   html`<div class="confirm confirm-danger"><div><p>The circuit breaker of the account lets nothing through until ${exactly(accountClosed.until, now)}.</p>${accountClosed.reason ? html`<p>${accountClosed.reason}</p>` : null}</div></div>`; // prettier-ignore
 
+const settlePath = (id: string): string => `${JOBS_PATH}/${id}/settle`;
+
+/** Asks an operator whether a message of unknown outcome was sent. */
+export function settlePage(viewer: Viewer, job: JobDetails): ConsolePage {
+  const back = `${JOBS_PATH}/${job.id}`;
+  return actionPage(viewer, {
+    section: 'jobs',
+    title: 'Was this message sent?',
+    consequences:
+      'Find out first, for example in the log of the mail server or from a recipient. If it was sent, the job becomes successful. If it was not sent, it is sent again at once, or fails if its deadline has passed. Its webhooks follow. This cannot be undone.',
+    crumbs: [{ path: back, label: jobTitle(job) }],
+    fields: html`<div><label for="outcome">The message</label><select id="outcome" name="outcome" required><option value="">Choose…</option><option value="sent">was sent: all recipients have it but those that refused it</option><option value="not-sent">was not sent: nobody got it</option></select></div>
+      <div><label for="reason">How you found out</label><input id="reason" name="reason" type="text" required maxlength="300" autocomplete="off"/><p class="hint">Users see it in the timeline of the message.</p></div>`,
+    path: settlePath(job.id),
+    button: 'Settle the outcome',
+    danger: true,
+    back,
+  }); // prettier-ignore
+}
+
 /** One job: its timeline with the words of the servers, and what an operator can do. */
 export function jobPage(
   viewer: Viewer,
@@ -107,14 +128,14 @@ export function jobPage(
     lead: job.reason,
     crumbs: [{ path: JOBS_PATH, label: 'Jobs' }],
     notice,
-    body: html`${actionBar(
-      viewer,
-      actions.map(({ action, label }) => ({
+    body: html`${actionBar(viewer, [
+      ...actions.map(({ action, label }) => ({
         path: jobActionPath(action, { id: job.id }),
         label,
         danger: action === 'cancel',
       })),
-    )}
+      ...(job.allowed.includes('settle') ? [{ path: settlePath(job.id), label: 'Settle…' }] : []),
+    ])}
       ${closedNote(job, now)}
       <div class="columns"><section class="panel"><h2>Timeline</h2>${timeline(moments, now)}</section>
       <div class="stack">${jobFacts(job, now)}${recipientFacts(job)}${

@@ -2,6 +2,7 @@ import { html, type Html } from '../../../platform/pages/html.ts';
 import type {
   DeliveryFigures,
   HourOf,
+  LostWorkerState,
   Overview,
   QueueState,
   SendingFigures,
@@ -128,7 +129,29 @@ function syncTable(sync: readonly SyncState[]): Html {
   );
 }
 
-function workerTable(workers: readonly WorkerState[], now: Date): Html {
+/** A row of the table of workers. A lost worker has no start time here. */
+interface WorkerRow {
+  id: number;
+  host: string;
+  pid: number;
+  startedAt: Date | null;
+  state: Html;
+}
+
+const livingRow = ({ silentSeconds, ...worker }: WorkerState): WorkerRow => ({
+  ...worker,
+  state:
+    silentSeconds <= DEAD_SECONDS
+      ? chip('good', 'alive')
+      : chip('bad', `silent for ${seconds(silentSeconds)}`),
+});
+
+function workerTable({ at, workers, lostWorkers }: Overview): Html {
+  const lostRow = ({ lostAt, ...worker }: LostWorkerState): WorkerRow => ({
+    ...worker,
+    startedAt: null,
+    state: chip('bad', `lost ${seconds((at.getTime() - lostAt.getTime()) / 1000)} ago`),
+  });
   return table(
     'Processes that run due work',
     [
@@ -138,23 +161,17 @@ function workerTable(workers: readonly WorkerState[], now: Date): Html {
         cell: ({ id, host, pid }) =>
           html`${id}<span class="sub">${host}, process ${String(pid)}</span>`,
       },
-      { title: 'Started', cell: ({ startedAt }) => relative(startedAt, now) },
-      {
-        title: 'State',
-        cell: ({ silentSeconds }) =>
-          silentSeconds <= DEAD_SECONDS
-            ? chip('good', 'alive')
-            : chip('bad', `silent for ${seconds(silentSeconds)}`),
-      },
+      { title: 'Started', cell: ({ startedAt }) => (startedAt ? relative(startedAt, at) : '–') },
+      { title: 'State', cell: ({ state }) => state },
     ],
-    workers,
+    [...workers.map(livingRow), ...lostWorkers.map(lostRow)],
     { title: 'No worker', text: 'Start a process with ROLES=worker.' },
   );
 }
 
 /** The first page: what needs attention, charts of the last hour, and the queues. */
 export function overviewPage(overview: Overview): ConsolePage {
-  const { at, queues, sending, deliveries, sync, workers, webhooks } = overview;
+  const { at, queues, sending, deliveries, sync, webhooks } = overview;
   const concerns = concernsOf(overview);
   const charts = [...sendingCharts(sending), deliveryChart(deliveries)];
   return {
@@ -165,7 +182,7 @@ export function overviewPage(overview: Overview): ConsolePage {
       <section aria-labelledby="hour"><h2 id="hour">Last hour</h2><div class="charts">${charts.map(chart)}</div></section>
       <div class="columns"><section class="panel"><h2>Queues</h2>${queueTable(queues)}</section>
       <section class="panel"><h2>Sync</h2>${syncTable(sync)}</section></div>
-      <div class="columns"><section class="panel"><h2>Workers</h2>${workerTable(workers, at)}</section>
+      <div class="columns"><section class="panel"><h2>Workers</h2>${workerTable(overview)}</section>
       <section class="panel"><h2>Webhooks</h2><dl class="tally"><div><dt>Active</dt><dd>${count(webhooks.active)}</dd></div><div><dt>Failing</dt><dd>${count(webhooks.failing)}</dd></div><div><dt>Switched off</dt><dd>${count(webhooks.failed)}</dd></div><div><dt>Inactive</dt><dd>${count(webhooks.inactive)}</dd></div></dl></section></div>
       <p class="aside">Read at ${at.toISOString().slice(11, 19)} UTC.</p>`,
   }; // prettier-ignore

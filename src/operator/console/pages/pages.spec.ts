@@ -4,8 +4,6 @@ import { apiUseListSample, apiUseSample } from '../../../../test/support/console
 import { overviewSample } from '../../../../test/support/console/overview-sample.ts';
 import type { Viewer } from '../kit/actions.ts';
 import { type ConsolePage, consolePage } from '../kit/layout.ts';
-import { html } from '../../../platform/pages/html.ts';
-import { contentDocument } from '../preview/message-content.ts';
 import { accountPage } from './account.page.ts';
 import { actionPage, reasonField, secretPage, typedField } from './action.page.ts';
 import { auditPage } from './audit.page.ts';
@@ -79,13 +77,14 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
       crumbs: [],
       more: [],
     }),
-    message: messagePage(jobs.jobDetailsSample(now, text)),
+    message: messagePage(jobs.jobDetailsSample(now, text), jobs.messageSample(text), [
+      { what: text('<form>'), count: 1, text: text('x') },
+    ]),
   };
   const signIn = { name: text('ada'), to: text('/console'), error: text('wrong'), oidc: true };
   return {
     'sign-in': signInPage(signIn),
     problem: problemPage(text('gone')),
-    content: contentDocument(jobs.messageSample(text), html`<p>Dear Grace</p>`),
     ...Object.fromEntries(
       Object.entries(rendered).map(([name, page]) => [name, consolePage(viewer, page)]),
     ),
@@ -123,6 +122,13 @@ describe('pages of the console', () => {
       ['bad', '1 webhook switched off'],
     ]);
     expect(concerns.slice(2).every(({ tone }) => tone === 'warning')).toBe(true);
+    expect(concerns.map(({ title }) => title)).toEqual(
+      expect.arrayContaining([
+        'Worker 13 has been silent for 42 s',
+        'Worker 9 was lost 10 min ago',
+        'Worker 7 was lost 30 min ago',
+      ]),
+    );
     const worker = { ...overview.workers[0], silentSeconds: 600 } as (typeof overview.workers)[0];
     expect(concerns.map(({ title, link }) => [title, link?.path]).slice(-2)).toEqual([
       [
@@ -142,6 +148,7 @@ describe('pages of the console', () => {
       disk: { limitBytes: null, source: null, freeBytes: null, fullAt: null },
       webhooks: { active: 1, inactive: 0, failing: 0, failed: 0 },
       workers: overview.workers.slice(0, 1),
+      lostWorkers: [],
       sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
     }; // prettier-ignore
     expect(concernsOf(well)).toEqual([]);

@@ -127,6 +127,7 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
 .tally dd { margin: 0; font-size: 22px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .tally-main dd { color: var(--accent); }
 .reasons { margin: 12px 0 0; padding-left: 18px; }
+.written { margin: 8px 0 0; max-height: 320px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13px; }
 .preview { display: block; width: 100%; height: 560px; border: 1px solid var(--line); border-radius: 10px; background: #ffffff; }
 @media (max-width: 860px) {
   .columns { grid-template-columns: minmax(0, 1fr); }
