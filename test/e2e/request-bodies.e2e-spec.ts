@@ -33,7 +33,7 @@ describe('request bodies', () => {
     ['account', '/drafts'],
     ['application', '/connect/integrations'],
     ['application in the path', '/a/unknown/webhooks'],
-    ['operator', '/admin/applications'],
+    ['operator', '/admin/accounts/unknown/pause'],
   ])('are not read for a wrong %s', async (_, path) => {
     for (const body of ['{', names(99_000)])
       expect((await post(path, body, { authorization: 'Bearer wrong' })).status).toBe(401);

@@ -20,12 +20,16 @@ describe('request bodies made to take time or memory', () => {
   });
   afterAll(() => server.stop());
 
-  const post = (path: string, body: string, headers: object = {}) =>
-    fetch(server.url + path, {
+  /** Resolves to the status once the whole response has arrived. */
+  async function post(path: string, body: string, headers: object): Promise<number> {
+    const response = await fetch(server.url + path, {
       method: 'POST',
       headers: { 'content-type': 'application/json', ...headers },
       body,
     });
+    await response.arrayBuffer();
+    return response.status;
+  }
 
   async function watched(work: () => Promise<void>): Promise<Watched> {
     const stop = server.watch();
@@ -35,15 +39,12 @@ describe('request bodies made to take time or memory', () => {
     });
   }
 
-  it.each([
-    ['a wrong token', 401, { authorization: 'Bearer wrong' }],
-    ['no credentials', 401, {}],
-  ])('are not parsed with %s, however many connections send them', async (_, status, headers) => {
+  it('are not parsed without valid credentials, however many connections send them', async () => {
     const bodies = times(16, namesOf);
     const { failures, longestMs } = await watched(async () => {
-      for (let round = 0; round < 3; round += 1) {
+      for (const headers of [{}, { authorization: 'Bearer wrong' }]) {
         const answers = await Promise.all(bodies.map((body) => post('/drafts', body, headers)));
-        expect(answers.map((answer) => answer.status)).toEqual(bodies.map(() => status));
+        expect(answers).toEqual(bodies.map(() => 401));
       }
     });
     expect(failures).toEqual([]);
@@ -53,9 +54,10 @@ describe('request bodies made to take time or memory', () => {
   it('are parsed a few at a time if they are large, and all are accepted', async () => {
     const body = JSON.stringify({ subject: 'Large', body: 'x'.repeat(9 * MB) });
     const { failures, highestRssMb } = await watched(async () => {
-      const sent = times(12, () => post('/drafts', body, server.bystander.bearer));
-      const answers = await Promise.all(sent);
-      expect(answers.map((answer) => answer.status)).toEqual(times(12, () => 200));
+      const answers = await Promise.all(
+        times(12, () => post('/drafts', body, server.bystander.bearer)),
+      );
+      expect(answers).toEqual(times(12, () => 200));
     });
     expect(failures).toEqual([]);
     expect(highestRssMb).toBeLessThan(HIGHEST_RSS_MB);

@@ -27,7 +27,8 @@ const amount = (cell = '') => (cell === '–' ? 0 : Number(cell));
 /** The limits in the code, in the order of the table. */
 const LIMITS = [
   WORK_LIMITS.togetherMb,
-  BODY_LIMITS.most / MB,
+  BODY_LIMITS.known.most / MB,
+  BODY_LIMITS.public.most / MB,
   LARGE_RESPONSE_BYTES / MB,
   COMPOSING_BYTES / MB,
   DIRECT_SEND_BYTES / MB,

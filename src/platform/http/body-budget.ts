@@ -3,17 +3,26 @@ import { DomainError } from '../base/errors/domain-error.ts';
 
 const MB = 1024 * 1024;
 
-/** Limits of the bodies that a process has in memory. docs/security/limits.md adds them up. */
-export const BODY_LIMITS = {
+/** Limits of bodies in memory. */
+export interface BodyLimits {
   /** Bytes of all bodies together, from their first byte until their response was sent. */
-  most: 40 * MB,
+  most: number;
   /** Bytes of the bodies of one account, application or client address. */
-  ofOne: 20 * MB,
+  ofOne: number;
   /** Number of requests that wait for room. */
-  waiting: 200,
+  waiting: number;
   /** How long a request waits for room, in milliseconds. */
-  waitMs: 60_000,
-} as const;
+  waitMs: number;
+}
+
+/**
+ * Limits of the bodies that a process has in memory. Those without credentials have room of their
+ * own, which nobody can take from callers with credentials. docs/security/limits.md adds them up.
+ */
+export const BODY_LIMITS = {
+  known: { most: 40 * MB, ofOne: 20 * MB, waiting: 200, waitMs: 60_000 },
+  public: { most: 8 * MB, ofOne: 4 * MB, waiting: 200, waitMs: 60_000 },
+} as const satisfies Record<string, BodyLimits>;
 
 interface Waiting {
   caller: string;
@@ -30,9 +39,7 @@ export class BodyBudget {
   readonly #waiting = new Set<Waiting>();
   #total = 0;
 
-  constructor(
-    private readonly limits: { [Name in keyof typeof BODY_LIMITS]: number } = BODY_LIMITS,
-  ) {}
+  constructor(private readonly limits: BodyLimits) {}
 
   /**
    * Reserves room for a body.
@@ -62,7 +69,7 @@ export class BodyBudget {
   }
 
   #wait(caller: string, bytes: number): Promise<void> {
-    if (this.#waiting.size >= this.limits.waiting) throw tooMany();
+    if (this.#waiting.size >= this.limits.waiting) throw this.#tooMany();
     return new Promise((resolve, reject) => {
       const waiting = {
         caller,
@@ -74,7 +81,7 @@ export class BodyBudget {
       };
       const timer = setTimeout(() => {
         this.#waiting.delete(waiting);
-        reject(tooMany());
+        reject(this.#tooMany());
       }, this.limits.waitMs);
       this.#waiting.add(waiting);
     });
@@ -89,12 +96,14 @@ export class BodyBudget {
       enter();
     }
   }
-}
 
-const tooMany = (): DomainError =>
-  new DomainError(
-    'request.too-many-large',
-    'rate-limited',
-    `The server has no room for another request body of this size now; one client may have ${BODY_LIMITS.ofOne / MB} MB of bodies in progress. Try again`,
-    { limit: BODY_LIMITS.ofOne / MB, retryAfterSeconds: 1 },
-  );
+  #tooMany(): DomainError {
+    const limit = this.limits.ofOne / MB;
+    return new DomainError(
+      'request.too-many-large',
+      'rate-limited',
+      `The server has no room for another request body of this size now; one client may have ${limit} MB of bodies in progress. Try again`,
+      { limit, retryAfterSeconds: 1 },
+    );
+  }
+}

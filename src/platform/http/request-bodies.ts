@@ -5,7 +5,7 @@ import { clientAddress, clientKey } from '../base/client-address.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { refusals } from '../refusals/refusals.ts';
-import { BodyBudget } from './body-budget.ts';
+import { BODY_LIMITS, BodyBudget } from './body-budget.ts';
 import { type BodyFormat, bodyFormatOf } from './body-parser.ts';
 import { hasBody, receiveBody } from './receive-body.ts';
 
@@ -17,6 +17,11 @@ const KB = 1024;
 const SMALL_BYTES = 16 * KB;
 /** Largest body of a client without credentials, except for notifications of providers. */
 const MOST_PUBLIC_BYTES = 64 * KB;
+/**
+ * How long a client may take to receive the response to a large body, in milliseconds. Until then
+ * it keeps room from others.
+ */
+const MOST_RECEIVING_MS = 30_000;
 /** Bytes that one client address may send in a second without credentials. */
 const PUBLIC_BYTES_PER_SECOND = 4 * KB * KB;
 
@@ -32,8 +37,9 @@ const PUBLIC_BYTES_PER_SECOND = 4 * KB * KB;
  */
 @Injectable()
 export class RequestBodies {
-  readonly #budget = new BodyBudget();
-  readonly #public = new RateLimiterMemory({ points: PUBLIC_BYTES_PER_SECOND, duration: 1 });
+  readonly #known = new BodyBudget(BODY_LIMITS.known);
+  readonly #public = new BodyBudget(BODY_LIMITS.public);
+  readonly #publicBytes = new RateLimiterMemory({ points: PUBLIC_BYTES_PER_SECOND, duration: 1 });
 
   constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
 
@@ -46,7 +52,10 @@ export class RequestBodies {
     const request = context.switchToHttp().getRequest<Request>();
     const format = bodyFormatOf(request);
     if (!format) return;
-    const bytes = await this.#receive(context, caller, Math.min(format.most, this.config.maxBodyBytes)); // prettier-ignore
+    const bytes = await receive(context, {
+      most: Math.min(format.most, this.config.maxBodyBytes),
+      take: (size) => this.#known.take(caller, size),
+    });
     request.body = format.parse(bytes);
   }
 
@@ -60,7 +69,10 @@ export class RequestBodies {
     const format = bodyFormatOf(request);
     if (!format) return;
     const client = clientAddress(request);
-    const bytes = await this.#receive(context, clientKey(client), this.#mostPublic(format));
+    const bytes = await receive(context, {
+      most: this.#mostPublic(format),
+      take: (size) => this.#public.take(clientKey(client), size),
+    });
     if (bytes.length > 0) await this.#countPublic(client, bytes.length);
     request.body = format.parse(bytes);
   }
@@ -69,26 +81,9 @@ export class RequestBodies {
     return Math.min(isNotification ? most : MOST_PUBLIC_BYTES, this.config.maxBodyBytes);
   }
 
-  async #receive(context: ExecutionContext, caller: string, most: number): Promise<Buffer> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<Request>();
-    if (!hasBody(request)) return Buffer.alloc(0);
-    const response = http.getResponse<Response>();
-    return receiveBody(request, {
-      most,
-      free: SMALL_BYTES,
-      reserve: async (bytes) => {
-        const release = await this.#budget.take(caller, bytes);
-        // Handlers keep the parsed body until they have responded.
-        if (response.closed || response.destroyed) release();
-        else response.once('close', release);
-      },
-    });
-  }
-
   async #countPublic(client: string, bytes: number): Promise<void> {
     try {
-      await this.#public.consume(clientKey(client), bytes);
+      await this.#publicBytes.consume(clientKey(client), bytes);
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection;
       refusals.limit({ client });
@@ -103,4 +98,35 @@ export class RequestBodies {
       );
     }
   }
+}
+
+/** What a body may have, and where its room comes from. */
+interface Room {
+  /** Maximum size in bytes. */
+  most: number;
+  /** Reserves room. The result gives it back. */
+  take(bytes: number): Promise<() => void>;
+}
+
+async function receive(context: ExecutionContext, { most, take }: Room): Promise<Buffer> {
+  const http = context.switchToHttp();
+  const request = http.getRequest<Request>();
+  if (!hasBody(request)) return Buffer.alloc(0);
+  const response = http.getResponse<Response>();
+  return receiveBody(request, {
+    most,
+    free: SMALL_BYTES,
+    reserve: async (bytes) => {
+      const release = await take(bytes);
+      // The response may contain what was sent, so it counts until the client has received it.
+      if (response.closed || response.destroyed) release();
+      else response.once('close', release).once('prefinish', () => cutOff(response));
+    },
+  });
+}
+
+/** Closes the connection of a client that does not receive its response. */
+function cutOff(response: Response): void {
+  const limit = setTimeout(() => response.destroy(), MOST_RECEIVING_MS).unref();
+  response.once('close', () => clearTimeout(limit));
 }

@@ -5,7 +5,8 @@ import type { ProcessReply, ProcessRequest, WorkReply } from './task.ts';
 /*
  * The program of a process of `WorkThreads`. It runs one request in a thread, and watches the
  * memory and the processor time of the whole process from its main thread, which stays free. Node
- * runs this file directly, in tests too: it may import only files whose types Node itself can strip.
+ * runs this file directly, in tests too, so it may import only files whose types Node itself can
+ * strip.
  */
 
 const THREAD = new URL(
@@ -66,6 +67,6 @@ function begin({ work, heapMb, residentMb, timeMs }: ProcessRequest): void {
 }
 
 offerToEndFirst();
-// The parent has ended, so nobody needs the result.
+// The parent has ended, and the result is for the parent only.
 process.once('disconnect', () => process.exit(1));
 process.once('message', (request: ProcessRequest) => begin(request));
