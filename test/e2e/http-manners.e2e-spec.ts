@@ -180,13 +180,13 @@ describe('the HTTP interface', () => {
   it('returns the request id even if it refuses the body before parsing', async () => {
     const flat = await client()
       .post('/calendars')
-      .set('X-Request-Id', 'abc-2')
+      .set({ ...ada.bearer, 'X-Request-Id': 'abc-2' })
       .type('json')
       .send('{');
     expect([flat.status, flat.headers['x-request-id']]).toEqual([400, 'abc-2']);
     const beta = await client()
       .post('/connect/grants')
-      .set('X-Request-Id', 'abc-3')
+      .set({ ...application.basic, 'X-Request-Id': 'abc-3' })
       .type('json')
       .send('{');
     expect(beta.body).toEqual({

@@ -1,4 +1,4 @@
-/** What a worker thread does in tests of `WorkThreads`. */
+/** What a worker thread or process does in tests of `WorkThreads`. */
 export interface Act {
   say?: string;
   times?: number;
@@ -9,8 +9,12 @@ export interface Act {
   rest?: number;
   hoard?: boolean;
   fill?: boolean;
+  /** Megabytes of WebAssembly memory to fill and keep until the work ends. */
+  wasmMb?: number;
   exit?: boolean;
   env?: boolean;
+  /** Answers with the id of the process. */
+  pid?: boolean;
 }
 
 /** Does what the test asks for, including crashes, endless loops and memory exhaustion. */
@@ -23,8 +27,10 @@ export function act({
   rest,
   hoard,
   fill,
+  wasmMb,
   exit,
   env,
+  pid,
 }: Act): string {
   if (fail !== undefined) throw new RangeError(fail);
   if (exit) process.exit(1);
@@ -39,6 +45,12 @@ export function act({
     const buffers = Array.from({ length: 2_000 }, () => new Uint8Array(2 ** 20).fill(1));
     while (buffers.length > 0);
   }
+  if (wasmMb) {
+    const memory = new WebAssembly.Memory({ initial: wasmMb * 16 });
+    new Uint8Array(memory.buffer).fill(1);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000);
+  }
+  if (pid) return String(process.pid);
   if (env) return JSON.stringify(process.env);
   return bytes ? new TextDecoder().decode(bytes) : say.repeat(times);
 }

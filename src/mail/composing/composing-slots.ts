@@ -8,7 +8,7 @@ const SMALL_BYTES = 512 * 1024;
  * Total bytes of the messages that one process composes and stores at a time. They take several
  * times as much memory.
  */
-const MOST_BYTES = 48 * 1024 * 1024;
+export const COMPOSING_BYTES = 48 * 1024 * 1024;
 /**
  * Large messages of one account at a time. The limit keeps an account whose messages wait for files
  * of its provider from delaying the others for long.
@@ -18,7 +18,7 @@ const MOST_OF_ONE = 1;
 /** Limits how many large messages are in memory, however many arrive together. */
 @Injectable()
 export class ComposingSlots {
-  readonly #budget = new ByteBudget(MOST_BYTES);
+  readonly #budget = new ByteBudget(COMPOSING_BYTES);
   readonly #accounts = new KeyedLimit(MOST_OF_ONE);
 
   /**

@@ -65,7 +65,7 @@ export class DraftWrites implements OnModuleInit {
       return isDeleted ? DELETED : { kind: 'written' };
     }
     const { messageIdHeader } = draft;
-    const bytes = await this.files.sizeOf(draft.id);
+    const bytes = Buffer.byteLength(draft.body) + (await this.files.sizeOf(draft.id));
     const outcome = await this.composingSlots.runNow(account.accountId, bytes, async () => {
       // The files are stored here before anything is replaced, so that a lost response cannot lose
       // them.

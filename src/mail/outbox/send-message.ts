@@ -40,7 +40,7 @@ const ON_HOLD_TOO_LONG =
 const NOT_FOR_SOME =
   'the mailing service that has delivered the message to the others is no longer available, and the account’s provider sends a message to all of its recipients or to none';
 /** Total bytes of long messages in memory while servers receive them. */
-const MOST_LONG_BYTES = 256 * 1024 * 1024;
+export const MOST_LONG_BYTES = 256 * 1024 * 1024;
 /**
  * Longer messages are loaded one by one. The engine loads up to 100 rows at once, so short messages
  * take at most 13 MB.

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { task } from '../../platform/threads/task.ts';
 import { TaskFailedError, WorkLimitError } from '../../platform/threads/work-errors.ts';
-import type { WorkResult } from '../../platform/threads/work-thread.ts';
+import type { WorkResult } from '../../platform/threads/runner.ts';
 import { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { ListedContent, MessageContent } from '../../providers/port/connector.ts';
 import { MAX_HEADER_BYTES, UNREADABLE } from './mime-parser.ts';

@@ -7,7 +7,7 @@ const MOST_OF_ONE = 4;
 /** Requests of one account that may wait for a free slot. */
 const MOST_WAITING = 50;
 /** Total bytes of encoded messages in memory while servers receive them. */
-const MOST_BYTES = 256 * 1024 * 1024;
+export const DIRECT_SEND_BYTES = 256 * 1024 * 1024;
 /**
  * Smaller messages do not wait for large ones. An account that sends large ones slowly would delay
  * all others.
@@ -19,7 +19,7 @@ const SMALL_BYTES = 512 * 1024;
  */
 export class SendSlots {
   readonly #accounts = new KeyedLimit(MOST_OF_ONE);
-  readonly #bytes = new ByteBudget(MOST_BYTES);
+  readonly #bytes = new ByteBudget(DIRECT_SEND_BYTES);
   readonly #inLine = new Map<string, number>();
 
   /**

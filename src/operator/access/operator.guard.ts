@@ -5,6 +5,7 @@ import type { Request } from 'express';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
 import { setRequestActor } from '../../platform/audit/current-actor.ts';
 import { clientAddress } from '../../platform/base/client-address.ts';
+import { RequestBodies } from '../../platform/http/request-bodies.ts';
 import { isConsolePath } from '../../platform/http/surface.ts';
 import { isFromOwnPage } from './csrf.ts';
 import { OPERATOR_OF_REQUEST, type OperatorPrincipal, operatorOf } from './operator-principal.ts';
@@ -33,6 +34,7 @@ export class OperatorGuard extends AuthGuard([OPERATOR_STRATEGY.token, OPERATOR_
   constructor(
     private readonly reflector: Reflector,
     private readonly failures: FailedAttempts,
+    private readonly bodies: RequestBodies,
   ) {
     super();
   }
@@ -74,6 +76,7 @@ export class OperatorGuard extends AuthGuard([OPERATOR_STRATEGY.token, OPERATOR_
     }
     const operator = operatorOf(request);
     if (!operator) throw new OperatorSignInRequiredError(isConsole);
+    await this.bodies.read(context, operator.operatorId);
     if (isConsole && !SAFE_METHODS.has(request.method)) {
       if (!isFromOwnPage(request, presentedSession(request))) throw new ForeignFormError();
     }

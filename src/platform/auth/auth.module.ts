@@ -2,6 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { PassportModule } from '@nestjs/passport';
 import { RateLimits } from '../http/rate-limits.ts';
+import { RequestBodies } from '../http/request-bodies.ts';
 import { RefusalRecorder } from '../refusals/refusal-recorder.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { PublicRouteGuard } from './guards.ts';
@@ -25,8 +26,9 @@ import { ApplicationSecretStrategy } from './strategies/application-secret.strat
     FailedAttempts,
     RateLimits,
     RefusalRecorder,
+    RequestBodies,
     { provide: APP_GUARD, useClass: PublicRouteGuard },
   ],
-  exports: [FailedAttempts, RateLimits],
+  exports: [FailedAttempts, RateLimits, RequestBodies],
 })
 export class AuthModule {}

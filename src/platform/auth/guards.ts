@@ -14,6 +14,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { hashToken } from '../base/crypto/token-hash.ts';
 import { reportIncident } from '../logs/incidents.ts';
 import { RateLimits } from '../http/rate-limits.ts';
+import { RequestBodies } from '../http/request-bodies.ts';
 import { addressedRegion } from '../http/surface.ts';
 import { refusals } from '../refusals/refusals.ts';
 import { ACCESS_RULE, type AccessRule, assertAllowed, PUBLIC_ROUTE } from './access-rule.ts';
@@ -64,6 +65,7 @@ export class ApplicationGuard extends AuthGuard(STRATEGY.applicationBasic) {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly failures: FailedAttempts,
     private readonly limits: RateLimits,
+    private readonly bodies: RequestBodies,
   ) {
     super();
   }
@@ -89,6 +91,7 @@ export class ApplicationGuard extends AuthGuard(STRATEGY.applicationBasic) {
         `This application belongs to the region ${application.region}: use ${url}`,
       );
     }
+    await this.bodies.read(context, application.applicationId);
     return true;
   }
 }
@@ -102,6 +105,7 @@ export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret
   constructor(
     private readonly failures: FailedAttempts,
     private readonly limits: RateLimits,
+    private readonly bodies: RequestBodies,
   ) {
     super();
   }
@@ -110,12 +114,17 @@ export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret
   override async canActivate(context: ExecutionContext): Promise<boolean> {
     const request = requestOf(context);
     const { client_id: clientId } = request.params;
-    await authenticate(context, this.limits, super.canActivate(context), () =>
-      this.failures.countWrongSecret(
-        clientAddress(request),
-        typeof clientId === 'string' ? { clientId } : {},
-      ),
+    const application = await authenticate<ApplicationPrincipal>(
+      context,
+      this.limits,
+      super.canActivate(context),
+      () =>
+        this.failures.countWrongSecret(
+          clientAddress(request),
+          typeof clientId === 'string' ? { clientId } : {},
+        ),
     );
+    await this.bodies.read(context, application.applicationId);
     return true;
   }
 }
@@ -130,6 +139,7 @@ export class AccountGuard extends AuthGuard([
     private readonly reflector: Reflector,
     private readonly failures: FailedAttempts,
     private readonly limits: RateLimits,
+    private readonly bodies: RequestBodies,
   ) {
     super();
   }
@@ -151,23 +161,30 @@ export class AccountGuard extends AuthGuard([
       refusals.login('access-token', { client, ...named });
     });
     if (!rule?.revokes) assertAllowed(account, rule);
+    await this.bodies.read(context, account.accountId);
     return true;
   }
 }
 
-/** Counts requests to routes without credentials. The other guards count those of their callers. */
+/**
+ * Reads the bodies of requests to routes without credentials and counts the requests. The other
+ * guards do so for their callers.
+ */
 @Injectable()
 export class PublicRouteGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly limits: RateLimits,
+    private readonly bodies: RequestBodies,
   ) {}
 
-  /** @throws {RateLimitedError} */
+  /** @throws {DomainError} 400 or 413 because of the body, 429 because of a limit */
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const targets = [context.getHandler(), context.getClass()];
     const isPublic = this.reflector.getAllAndOverride<boolean | undefined>(PUBLIC_ROUTE, targets);
-    if (isPublic) await this.limits.countPublic(context);
+    if (!isPublic) return true;
+    await this.bodies.readPublic(context);
+    await this.limits.countPublic(context);
     return true;
   }
 }

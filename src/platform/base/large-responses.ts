@@ -7,7 +7,7 @@ import { ByteBudget } from './concurrency/byte-budget.ts';
  * Bytes of large pages that one process reads and sends at a time. In memory they take several
  * times as much.
  */
-const MOST_BYTES = 64 * 1024 * 1024;
+export const LARGE_RESPONSE_BYTES = 64 * 1024 * 1024;
 /**
  * How long a client may take to receive a large response, in milliseconds, because it delays the
  * large responses of all others.
@@ -19,7 +19,7 @@ const MOST_MS = 120_000;
  * slows down every request.
  */
 const answers = new AsyncLocalStorage<Writable>();
-const budget = new ByteBudget(MOST_BYTES);
+const budget = new ByteBudget(LARGE_RESPONSE_BYTES);
 /** Responses that have memory reserved, or wait for it. */
 const large = new WeakSet<Writable>();
 /** Responses whose pages have to stay small. */

@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import express, { type Request, type RequestHandler } from 'express';
+import type { Request } from 'express';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { assertModestJson } from './json-shape.ts';
-import { BodyCapacity } from './large-bodies.ts';
 
 /** Content types of bodies that are not JSON. Their handlers read them. */
 const NOT_JSON = /^(multipart\/form-data|message\/rfc822)\b/i;
@@ -19,12 +18,37 @@ const MOST_RAW_BYTES = 1024 * 1024;
 /** Far more than the fields of a sign-in page need. */
 const MOST_FORM_BYTES = 64 * 1024;
 
-const isReadElsewhere = ({ headers }: Request): boolean =>
-  NOT_JSON.test(headers['content-type'] ?? '');
+/** How the body of a request is read. */
+export interface BodyFormat {
+  /** Maximum size of this format in bytes. */
+  most: number;
+  /** Whether a client without credentials may send as much. */
+  isNotification: boolean;
+  /** @throws {DomainError} if the bytes have another format, or are too expensive to parse */
+  parse(bytes: Buffer): unknown;
+}
 
-const mayBeForm = ({ originalUrl, headers }: Request): boolean =>
-  FORMS.test(originalUrl) &&
-  (FORM.test(headers['content-type'] ?? '') || UNDECLARED_FORMS.test(originalUrl));
+/** Returns how the body of a request is read, or null if its handler reads it. */
+export function bodyFormatOf({ originalUrl, headers }: Request): BodyFormat | null {
+  const type = headers['content-type'] ?? '';
+  if (RAW.test(originalUrl)) return NOTIFICATION;
+  if (NOT_JSON.test(type)) return null;
+  const mayBeForm =
+    FORMS.test(originalUrl) && (FORM.test(type) || UNDECLARED_FORMS.test(originalUrl));
+  return mayBeForm ? FORM_OR_JSON : JSON_ONLY;
+}
+
+const NOTIFICATION: BodyFormat = {
+  most: MOST_RAW_BYTES,
+  isNotification: true,
+  parse: (bytes) => {
+    // The connector of the provider parses it.
+    assertModestJson(bytes);
+    return bytes;
+  },
+};
+const FORM_OR_JSON: BodyFormat = { most: MOST_FORM_BYTES, isNotification: false, parse: readForm };
+const JSON_ONLY: BodyFormat = { most: Infinity, isNotification: false, parse: readJson };
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
@@ -37,6 +61,7 @@ function textOf(bytes: Buffer): string {
 
 /** @throws {DomainError} if the bytes are not JSON, or too expensive to parse */
 function readJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return {};
   assertModestJson(bytes);
   const text = textOf(bytes);
   try {
@@ -57,72 +82,10 @@ function readForm(bytes: Buffer): unknown {
     : Object.fromEntries(new URLSearchParams(text));
 }
 
-/**
- * Parses request bodies as JSON, whatever their Content-Type, also for DELETE. The official client
- * sends JSON as `text/plain`, curl as a form. JSON is UTF-8 (RFC 8259 8.1), whatever charset the
- * Content-Type names: some clients name one that does not exist. A missing or empty body becomes
- * `{}`. Forms are accepted only on the paths that need them. Compressed bodies are refused: a few
- * kilobytes could expand to megabytes before the sender is authenticated.
- * @param limitBytes larger bodies are refused with 413 before they are read completely
- */
-export function jsonBodyParser(limitBytes: number): RequestHandler {
-  const capacity = new BodyCapacity();
-  const bytes = (limit: number): RequestHandler =>
-    express.raw({ limit, inflate: false, type: () => true });
-  const json = capacity.limit(bytes, limitBytes);
-  const form = capacity.limit(bytes, Math.min(limitBytes, MOST_FORM_BYTES));
-  const raw = capacity.limit(bytes, Math.min(limitBytes, MOST_RAW_BYTES));
-  return (request, response, next) => {
-    if (RAW.test(request.originalUrl)) {
-      return raw(request, response, (error?: unknown) =>
-        next(error === undefined ? undefined : toDomainError(error)),
-      );
-    }
-    if (isReadElsewhere(request)) return next();
-    const [receive, parse] = mayBeForm(request) ? [form, readForm] : [json, readJson];
-    receive(request, response, (error?: unknown) => {
-      if (error !== undefined) return next(toDomainError(error));
-      const body = request.body as Buffer | undefined;
-      try {
-        request.body = body && body.length > 0 ? parse(body) : {};
-      } catch (refusal) {
-        return next(refusal);
-      }
-      next();
-    });
-  };
-}
-
 const malformed = (): DomainError =>
   new DomainError('request.malformed', 'invalid', 'The request body is not valid JSON', {
     type: 'api_error',
   });
 
-const unsupported = (): DomainError =>
-  new DomainError(
-    'request.encoding',
-    'invalid',
-    'The encoding of the request body is not supported',
-  );
-
 const notUtf8 = (): DomainError =>
   new DomainError('request.encoding', 'invalid', 'The request body must be encoded in UTF-8');
-
-/**
- * Converts errors of the parser, which have a `type`. Their messages may quote the body, so they
- * are not repeated.
- */
-function toDomainError(error: unknown): unknown {
-  if (error instanceof DomainError) return error;
-  switch ((error as { type?: unknown }).type) {
-    case 'entity.too.large':
-      return new DomainError('request.too-large', 'too-large', 'The request body is too large');
-    case 'request.aborted':
-    case 'request.size.invalid':
-      return new DomainError('request.incomplete', 'invalid', 'The request body is incomplete');
-    case 'encoding.unsupported':
-      return unsupported();
-    default:
-      return error;
-  }
-}

@@ -1,17 +1,10 @@
-import {
-  Inject,
-  Injectable,
-  type MiddlewareConsumer,
-  Module,
-  type NestModule,
-} from '@nestjs/common';
+import { Injectable, type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { LOG_DESTINATION, type LogDestination } from '../config/log-destination.ts';
 import { RequestCountRecorder } from '../request-counts/request-count-recorder.ts';
-import { jsonBodyParser } from './body-parser.ts';
 import { loggerOptions, logRequests } from './logging.ts';
 import { ProblemFilter } from './problem.filter.ts';
 import { Routes } from './routes.ts';
@@ -63,13 +56,7 @@ export class Draining {
   exports: [Draining],
 })
 export class HttpModule implements NestModule {
-  constructor(@Inject(APP_CONFIG) private readonly config: AppConfig) {}
-
-  /**
-   * Applied here and not in front of the application, so that requests refused by the parser are
-   * logged too.
-   */
   configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(logRequests, jsonBodyParser(this.config.maxBodyBytes)).forRoutes('{*path}');
+    consumer.apply(logRequests).forRoutes('{*path}');
   }
 }

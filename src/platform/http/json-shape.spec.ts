@@ -12,6 +12,7 @@ describe('assertModestJson', () => {
       JSON.stringify({ a: `\\"[{,"\\\\`.repeat(100_000) }),
     ],
     ['many values, but fewer than the limit', `[${'0,'.repeat(250_000)}0]`],
+    ['many names, but fewer than the limit', `{${'"a":0,'.repeat(59_000)}"a":0}`],
     ['deep nesting in a small body', '['.repeat(10_000)],
   ])('accepts %s', (_, text) => {
     expect(check(text)).not.toThrow();
@@ -25,6 +26,7 @@ describe('assertModestJson', () => {
       `["\\\\",${'{},'.repeat(400_000)}0]`,
       '300000 values',
     ],
+    ['names', `{${'"a":0,'.repeat(60_000)}"a":0}`, 'each name of a field counts as 5'],
     ['arrays in arrays', '['.repeat(100_000), 'is nested deeper than 200 levels'],
     ['objects in objects', '{"a":'.repeat(100_000), 'is nested deeper than 200 levels'],
   ])('refuses too many %s', (_, text, message) => {

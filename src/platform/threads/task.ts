@@ -1,8 +1,8 @@
 /** Limits of a piece of work. Work that exceeds a limit fails with a `WorkLimitError`. */
 export interface TaskLimits {
   /**
-   * Processor time of the thread for one input, in milliseconds. A thread that waits for a
-   * processor or for memory gets at most five times as much time.
+   * Processor time for one input, in milliseconds. A thread or process that waits for a processor
+   * or for memory gets at most five times as much time.
    */
   timeMs: number;
   /** Further time for each megabyte of the input, in milliseconds. Default 0. */
@@ -12,8 +12,9 @@ export interface TaskLimits {
   /** Size of the result for one input, as `sizeOf` counts it. */
   outputBytes: number;
   /**
-   * `short`: usually takes milliseconds. `long`: takes seconds, and runs in a thread of its own, so
-   * that short work never waits for it.
+   * `short`: usually takes milliseconds, and runs in a thread. `long`: takes seconds, and runs in a
+   * process that ends with its input, so that short work never waits for it and all its memory
+   * counts, also that of WebAssembly.
    */
   lane: 'short' | 'long';
 }
@@ -50,7 +51,7 @@ export function task<Module extends object>() {
   };
 }
 
-/** The message that a thread gets. */
+/** The message that a thread gets, for one input. */
 export interface WorkRequest {
   id: number;
   module: string;
@@ -69,3 +70,23 @@ export type WorkReply =
   | { id: number; kind: 'done'; output: unknown }
   | { id: number; kind: 'failed'; errorName: string; message: string }
   | { id: number; kind: 'tooLarge' };
+
+/** The message that a process gets, with its limits. */
+export interface ProcessRequest {
+  work: WorkRequest;
+  /** JavaScript heap of its thread. */
+  heapMb: number;
+  /** Resident memory of the whole process. */
+  residentMb: number;
+  /** Processor time after `started`, of all threads of the process. */
+  timeMs: number;
+}
+
+/**
+ * The messages that a process sends back. `measured`: its resident memory, every few milliseconds.
+ * `limit`: the input hit a limit, and the process ends.
+ */
+export type ProcessReply =
+  | WorkReply
+  | { kind: 'measured'; usedMb: number }
+  | { kind: 'limit'; limit: 'time' | 'memory' | 'crash'; cause: string };

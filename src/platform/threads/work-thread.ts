@@ -1,22 +1,32 @@
 import { Worker } from 'node:worker_threads';
-import type { Task, WorkReply, WorkRequest } from './task.ts';
-import { TaskFailedError, type WorkLimit, WorkLimitError } from './work-errors.ts';
+import {
+  LOAD_MS,
+  MOST_TIMES,
+  moreThan,
+  resultOf,
+  type Runner,
+  type RunnerEvents,
+  timeLimitOf,
+  type WorkItem,
+} from './runner.ts';
+import type { WorkReply, WorkRequest } from './task.ts';
+import type { WorkLimit } from './work-errors.ts';
 
 const SCRIPT = new URL(
   import.meta.url.endsWith('.ts') ? './thread-main.ts' : './thread-main.js',
   import.meta.url,
 );
-/** Time to start a thread and to load the module of a task, in milliseconds. */
-const LOAD_MS = 30_000;
 const MB = 2 ** 20;
-/**
- * A thread that has used less processor time than its limit ends after this many times the limit.
- */
-const MOST_TIMES = 5;
 /** Shortest wait before the processor time is read again, in milliseconds. */
 const LEAST_WAIT_MS = 20;
 /** How often the buffers of a working thread are measured, in milliseconds. */
 const MEASURE_MS = 100;
+/** How many inputs a thread holds at a time, so that it need not wait for the next one. */
+const AHEAD = 16;
+const AHEAD_BYTES = 4 * MB;
+
+/** Memory for young objects of a thread, in megabytes, besides its heap. */
+const YOUNG_MB = 24;
 
 /** Memory of a thread, in megabytes. */
 export interface ThreadMemory {
@@ -26,18 +36,8 @@ export interface ThreadMemory {
   buffersMb: number;
 }
 
-export type WorkResult<Output> = { output: Output } | { error: WorkLimitError | TaskFailedError };
-
-/** One input, its size, and the function that receives its result. */
-export interface WorkItem {
-  task: Task<unknown, unknown>;
-  input: unknown;
-  bytes: number;
-  settle(result: WorkResult<unknown>): void;
-}
-
-/** One thread. It works on its items in the order in which they were posted. */
-export class WorkThread {
+/** One thread. */
+export class WorkThread implements Runner {
   readonly #worker: Worker;
   readonly #items: { id: number; item: WorkItem }[] = [];
   readonly #buffersMb: number;
@@ -48,20 +48,15 @@ export class WorkThread {
   #nextId = 0;
   #ending: { limit: WorkLimit; cause: unknown } | null = null;
   alive = true;
+  usedMb = 0;
 
-  /**
-   * @param onSettled called when an item has its result, with the milliseconds it took
-   * @param onEnd called when the thread has ended and its memory is free. The first item without
-   *   a result is the one that hit the limit.
-   */
   constructor(
     { heapMb, buffersMb }: ThreadMemory,
-    private readonly onSettled: (ms: number) => void,
-    private readonly onEnd: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) => void,
+    private readonly events: RunnerEvents,
   ) {
     this.#buffersMb = buffersMb;
     this.#worker = new Worker(SCRIPT, {
-      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: 24 },
+      resourceLimits: { maxOldGenerationSizeMb: heapMb, maxYoungGenerationSizeMb: YOUNG_MB },
       // Code that reads untrusted input must not see the keys and passwords of the environment.
       env: {},
       // Libraries may print what they read, and mail does not belong in the log.
@@ -83,17 +78,15 @@ export class WorkThread {
     this.#worker.on('exit', () => this.#ended());
   }
 
-  /** Number of items without a result. */
   get pending(): number {
     return this.#items.length;
   }
 
-  /** Bytes of the items without a result. */
-  get pendingBytes(): number {
-    return this.#items.reduce((sum, { item }) => sum + item.bytes, 0);
+  get hasCapacity(): boolean {
+    const bytes = this.#items.reduce((sum, { item }) => sum + item.bytes, 0);
+    return this.pending === 0 || (this.pending < AHEAD && bytes < AHEAD_BYTES);
   }
 
-  /** Gives the thread another item. */
   post(item: WorkItem): void {
     const id = this.#nextId++;
     const { module, name, limits } = item.task;
@@ -104,7 +97,6 @@ export class WorkThread {
     if (this.#items.length === 1) this.#watch(LOAD_MS);
   }
 
-  /** Ends the thread, even while it works. */
   async end(limit: WorkLimit, cause?: unknown): Promise<void> {
     this.alive = false;
     this.#ending ??= { limit, cause };
@@ -116,8 +108,7 @@ export class WorkThread {
     const [head] = this.#items;
     if (head?.id !== reply.id || !this.alive) return;
     if (reply.kind === 'started') {
-      const { timeMs, timeMsPerMb = 0 } = head.item.task.limits;
-      const limitMs = timeMs + (timeMsPerMb * head.item.bytes) / MB;
+      const limitMs = timeLimitOf(head.item);
       this.#watch(limitMs * MOST_TIMES);
       this.#watchUse(limitMs, reply.usedMs);
       return;
@@ -126,20 +117,15 @@ export class WorkThread {
     this.#items.shift();
     if (this.#items.length > 0) this.#watch(LOAD_MS);
     else this.#rest();
-    if (reply.kind === 'done') head.item.settle({ output: reply.output });
-    else if (reply.kind === 'tooLarge') head.item.settle({ error: new WorkLimitError('size') });
-    else head.item.settle({ error: new TaskFailedError(reply.errorName, reply.message) });
-    this.onSettled(ms);
+    head.item.settle(resultOf(reply));
+    this.events.settled(ms);
   }
 
   #watch(limitMs: number): void {
     clearTimeout(this.#timer);
     clearTimeout(this.#useTimer);
     this.#since = performance.now();
-    this.#timer = setTimeout(
-      () => void this.end('time', `more than ${Math.round(limitMs)} ms`),
-      limitMs,
-    );
+    this.#timer = setTimeout(() => void this.end('time', moreThan(limitMs)), limitMs);
     this.#measuring ??= setInterval(() => void this.#measure(), MEASURE_MS);
   }
 
@@ -154,7 +140,7 @@ export class WorkThread {
       const leftMs = limitMs + usedBeforeMs - (await this.#usedMs());
       if (!this.alive || this.#items[0] !== watched) return;
       if (leftMs > 0) this.#watchUse(limitMs, usedBeforeMs, Math.max(leftMs, LEAST_WAIT_MS));
-      else await this.end('time', `more than ${Math.round(limitMs)} ms`);
+      else await this.end('time', moreThan(limitMs));
     }, waitMs);
   }
 
@@ -185,8 +171,11 @@ export class WorkThread {
     // Works while the thread is busy. If the thread has ended, the call fails and `#ended` handles
     // it.
     const used = await this.#worker.getHeapStatistics().catch(() => null);
-    if (used === null || !this.alive || used.external_memory <= this.#buffersMb * MB) return;
-    await this.end('memory', `more than ${this.#buffersMb} MB of buffers`);
+    if (used === null || !this.alive) return;
+    this.usedMb = (used.total_heap_size + used.external_memory) / MB;
+    if (used.external_memory > this.#buffersMb * MB)
+      return this.end('memory', `more than ${this.#buffersMb} MB of buffers`);
+    this.events.measured();
   }
 
   #ended(): void {
@@ -194,7 +183,7 @@ export class WorkThread {
     this.#rest();
     const unsettled = this.#items.splice(0).map(({ item }) => item);
     const { limit, cause } = this.#ending ?? { limit: 'crash', cause: 'the thread ended' };
-    this.onEnd(unsettled, limit, cause);
+    this.events.ended(unsettled, limit, cause);
   }
 }
 

@@ -6,8 +6,9 @@ const LIMITS: TaskLimits = { lane: 'short', timeMs: 500, inputBytes: MB, outputB
 const define = task<typeof import('../../../test/support/acting-task.ts')>();
 const act = (limits: Partial<TaskLimits> = {}) =>
   define(import.meta.url, '../../../test/support/acting-task', 'act', { ...LIMITS, ...limits });
-const short = { threads: 2, heapMb: 64, buffersMb: 64, waiting: 2, perKey: 3 };
-const lanes = { short, long: { ...short, threads: 1 } };
+const short = { runners: 2, memory: { heapMb: 64, buffersMb: 64 }, waiting: 2, perKey: 3 };
+const long = { ...short, runners: 1, memory: { heapMb: 64, residentMb: 256 } };
+const lanes = { short, long, togetherMb: 400 };
 
 describe('WorkThreads', () => {
   let pool: WorkThreads;
@@ -116,6 +117,42 @@ describe('WorkThreads', () => {
     expect(await pool.run(task, 'b', { say: 'patient' }, { patient: true })).toBe('patient');
     await Promise.all(first);
     expect(await pool.run(task, 'a', load)).toBe('x');
+  });
+
+  it('runs each input of long work in a process of its own', async () => {
+    const long = act({ lane: 'long', timeMs: 30_000 });
+    const inputs = [{ pid: true }, { exit: true }, { pid: true }];
+    const results = await pool.runAll(long, 'a', inputs);
+    const pids = results.flatMap((result) => ('output' in result ? [result.output] : []));
+    expect(results[1]).toEqual({ error: expect.objectContaining({ limit: 'crash' }) });
+    expect(new Set([...pids, String(process.pid)]).size).toBe(3);
+    process.env['WORK_THREADS_SECRET'] = 'secret';
+    expect(await pool.run(long, 'a', { env: true })).not.toContain('WORK_THREADS_SECRET');
+    delete process.env['WORK_THREADS_SECRET'];
+  });
+
+  it.each([
+    ['memory', { wasmMb: 400 }],
+    ['memory', { hoard: true }],
+    ['memory', { fill: true }],
+    ['time', { spin: true }],
+  ])('ends a process that hits a limit: %s of %j', async (limit, input) => {
+    const long = act({ lane: 'long', timeMs: limit === 'time' ? 500 : 60_000 });
+    const results = await pool.runAll(long, 'a', [input, { say: 'after' }]);
+    expect(results).toEqual([{ error: expect.objectContaining({ limit }) }, { output: 'after' }]);
+  });
+
+  it('ends the one that uses most memory if all together use too much', async () => {
+    const tight = new WorkThreads({ ...lanes, togetherMb: 160 });
+    const working = tight.run(act({ timeMs: 60_000 }), 'a', { rest: 3_000, say: 'rested' });
+    await expect(
+      tight.run(act({ lane: 'long', timeMs: 60_000 }), 'a', { wasmMb: 150 }),
+    ).rejects.toMatchObject({
+      limit: 'memory',
+      details: { cause: expect.stringContaining('together') },
+    });
+    expect(await working).toBe('rested');
+    await tight.close();
   });
 
   it('fails unfinished work when it is closed, and refuses new work', async () => {

@@ -2,27 +2,39 @@ import { Injectable, type OnApplicationShutdown, Optional } from '@nestjs/common
 import { KeyedCount } from '../base/concurrency/keyed-count.ts';
 import { sizeOf } from './size-of.ts';
 import type { Task, TaskLimits } from './task.ts';
+import type { Runner, WorkItem, WorkResult } from './runner.ts';
 import { type WorkLimit, WorkLimitError } from './work-errors.ts';
-import { type ThreadMemory, type WorkItem, type WorkResult, WorkThread } from './work-thread.ts';
+import { type ProcessMemory, WorkProcess } from './work-process.ts';
+import { type ThreadMemory, WorkThread } from './work-thread.ts';
 
-/** How many threads a lane has, and how much work may wait for them. */
-export interface LaneLimits extends ThreadMemory {
-  threads: number;
+/** How many threads or processes a lane has, and how much work may wait for them. */
+export interface LaneLimits {
+  runners: number;
+  /** Memory of each. With `residentMb` they are processes, otherwise threads. */
+  memory: ThreadMemory | ProcessMemory;
   /** Maximum number of waiting requests. Patient work does not count. */
   waiting: number;
   /** Maximum number of requests of one key that wait or run. */
   perKey: number;
 }
 
-/**
- * Limits of each lane. The heaps are small, because all threads and the process itself have to stay
- * below 700 MB.
- */
-const LANES: Record<TaskLimits['lane'], LaneLimits> = {
+/** Limits of each lane, and of all lanes together. */
+export interface WorkLimits extends Record<TaskLimits['lane'], LaneLimits> {
+  /**
+   * Memory of all threads and processes together, in megabytes. Above it, the one that uses most is
+   * ended.
+   */
+  togetherMb: number;
+}
+
+/** The limits of a process of Carillon. docs/security/limits.md adds them up. */
+export const WORK_LIMITS: WorkLimits = {
   // Two, even on small machines: an input that never finishes may block one thread until its time
   // is over.
-  short: { threads: 2, heapMb: 112, buffersMb: 256, waiting: 100, perKey: 16 },
-  long: { threads: 1, heapMb: 320, buffersMb: 384, waiting: 7, perKey: 3 },
+  short: { runners: 2, memory: { heapMb: 112, buffersMb: 256 }, waiting: 100, perKey: 16 },
+  // A colour image of 25 million pixels takes 560 MB.
+  long: { runners: 1, memory: { heapMb: 320, residentMb: 640 }, waiting: 7, perKey: 3 },
+  togetherMb: 704,
 };
 /** A thread without work ends after this. */
 const IDLE_MS = 30_000;
@@ -33,10 +45,6 @@ const TIME_SLICE_MS = 500;
  */
 const SLOW_MS = 1_000;
 const SLOW_FOR_MS = 60_000;
-/** How many inputs a thread holds at a time, so that it need not wait for the next one. */
-const AHEAD = 16;
-const AHEAD_BYTES = 4 * 2 ** 20;
-
 export interface RunOptions {
   /**
    * Whether the call waits as long as it takes. Only for callers that limit how much they ask for
@@ -53,7 +61,7 @@ interface Call {
 }
 
 /**
- * Threads in which the process reads all untrusted input: only a few, with limits of time and
+ * Threads and processes in which all untrusted input is read: only a few, with limits of time and
  * memory. Calls with the same key share a part of the threads. Keys whose input was slow share one
  * thread, so that they do not delay other keys.
  */
@@ -61,8 +69,12 @@ interface Call {
 export class WorkThreads implements OnApplicationShutdown {
   readonly #lanes: Record<TaskLimits['lane'], Lane>;
 
-  constructor(@Optional() lanes: Record<TaskLimits['lane'], LaneLimits> = LANES) {
-    this.#lanes = { short: new Lane(lanes.short), long: new Lane(lanes.long) };
+  constructor(@Optional() private readonly limits: WorkLimits = WORK_LIMITS) {
+    const measured = () => this.#compare();
+    this.#lanes = {
+      short: new Lane(limits.short, measured),
+      long: new Lane(limits.long, measured),
+    };
   }
 
   /**
@@ -121,12 +133,22 @@ export class WorkThreads implements OnApplicationShutdown {
   onApplicationShutdown(): Promise<void> {
     return this.close();
   }
+
+  /** Ends the runner that uses most if all together use more than they may. */
+  #compare(): void {
+    const { togetherMb } = this.limits;
+    const runners = [...this.#lanes.short.runners, ...this.#lanes.long.runners];
+    const usedMb = runners.reduce((sum, runner) => sum + runner.usedMb, 0);
+    if (usedMb <= togetherMb) return;
+    const [largest] = runners.toSorted((one, other) => other.usedMb - one.usedMb);
+    void largest?.end('memory', `all threads together used more than ${togetherMb} MB`);
+  }
 }
 
-/** The threads and the queue of one lane. */
+/** The threads or processes of one lane, and its queue. */
 class Lane {
   readonly #queue: Call[] = [];
-  readonly #threads = new Set<LaneThread>();
+  readonly #runners = new Set<LaneRunner>();
   /** Number of calls that are not patient, by key. */
   readonly #calls = new KeyedCount();
   #callCount = 0;
@@ -137,14 +159,22 @@ class Lane {
   readonly #slow = new Map<string, number>();
   #closed = false;
 
-  constructor(private readonly limits: LaneLimits) {}
+  /** @param measured called when `usedMb` of a runner has changed */
+  constructor(
+    private readonly limits: LaneLimits,
+    private readonly measured: () => void,
+  ) {}
+
+  get runners(): readonly LaneRunner[] {
+    return [...this.#runners];
+  }
 
   /** @returns a function to call when the call is over */
   enter(key: string, patient: boolean): () => void {
     if (this.#closed) throw new WorkLimitError('closed');
     if (patient) return () => undefined;
-    const { perKey, threads, waiting } = this.limits;
-    if (this.#calls.get(key) >= perKey || this.#callCount >= threads + waiting)
+    const { perKey, runners, waiting } = this.limits;
+    if (this.#calls.get(key) >= perKey || this.#callCount >= runners + waiting)
       throw new WorkLimitError('busy');
     this.#calls.add(key, 1);
     this.#callCount += 1;
@@ -181,7 +211,7 @@ class Lane {
   async close(): Promise<void> {
     this.#closed = true;
     for (const call of this.#queue.splice(0)) fail(call.items);
-    await Promise.all([...this.#threads].map((thread) => thread.end()));
+    await Promise.all(this.runners.map((runner) => runner.end('closed')));
   }
 
   #enqueue(call: Call): void {
@@ -194,11 +224,11 @@ class Lane {
     for (;;) {
       const at = this.#nextCall();
       const call = at === -1 ? undefined : this.#queue[at];
-      const thread = call && (this.#idleThread() ?? this.#start());
-      if (!call || !thread) return;
+      const runner = call && (this.#idleRunner() ?? this.#start());
+      if (!call || !runner) return;
       this.#queue.splice(at, 1);
       this.#served.set(call.key, ++this.#servings);
-      thread.begin(call);
+      runner.begin(call);
     }
   }
 
@@ -207,8 +237,8 @@ class Lane {
    * -1 if there is none.
    */
   #nextCall(): number {
-    const most = Math.max(1, this.limits.threads - 1);
-    const running = [...this.#threads].flatMap(({ call }) => call?.key ?? []);
+    const most = Math.max(1, this.limits.runners - 1);
+    const running = this.runners.flatMap(({ call }) => call?.key ?? []);
     const slow = running.filter((key) => this.#isSlow(key)).length;
     let best = -1;
     for (const [index, { key }] of this.#queue.entries()) {
@@ -227,23 +257,24 @@ class Lane {
     return this.#slow.has(key);
   }
 
-  #idleThread(): LaneThread | undefined {
-    return [...this.#threads].find((thread) => thread.idle);
+  #idleRunner(): LaneRunner | undefined {
+    return this.runners.find((runner) => runner.idle);
   }
 
-  #start(): LaneThread | undefined {
-    if (this.#threads.size >= this.limits.threads) return undefined;
-    const thread: LaneThread = new LaneThread(this.limits, {
+  #start(): LaneRunner | undefined {
+    if (this.#runners.size >= this.limits.runners) return undefined;
+    const runner: LaneRunner = new LaneRunner(this.limits.memory, {
       othersWait: () => this.#queue.length > 0,
       slow: (key) => this.#slow.set(key, performance.now() + SLOW_FOR_MS),
       over: (call) => this.#enqueue(call),
+      measured: this.measured,
       ended: () => {
-        this.#threads.delete(thread);
+        this.#runners.delete(runner);
         this.#schedule();
       },
     });
-    this.#threads.add(thread);
-    return thread;
+    this.#runners.add(runner);
+    return runner;
   }
 }
 
@@ -251,36 +282,44 @@ function fail(items: readonly WorkItem[]): void {
   for (const item of items) item.settle({ error: new WorkLimitError('closed') });
 }
 
-/** How a thread reports to its lane. */
+/** How a runner reports to its lane. */
 interface LaneEvents {
   othersWait(): boolean;
   slow(key: string): void;
   /** The time slice of a call is over. Its remaining items wait for the next slice. */
   over(call: Call): void;
-  /** The thread has ended. */
+  measured(): void;
+  /** The runner has ended. */
   ended(): void;
 }
 
-/** A thread of a lane, which works on one call at a time. */
-class LaneThread {
-  readonly #thread: WorkThread;
+/** A thread or process of a lane, which works on one call at a time. */
+class LaneRunner {
+  readonly #runner: Runner;
   #since = 0;
   #idleTimer: NodeJS.Timeout | undefined;
   call: Call | null = null;
 
   constructor(
-    memory: ThreadMemory,
+    memory: ThreadMemory | ProcessMemory,
     private readonly events: LaneEvents,
   ) {
-    this.#thread = new WorkThread(
-      memory,
-      (ms) => this.#settled(ms),
-      (unsettled, limit, cause) => this.#ended(unsettled, limit, cause),
-    );
+    const reports = {
+      settled: (ms: number) => this.#settled(ms),
+      ended: (unsettled: WorkItem[], limit: WorkLimit, cause: unknown) =>
+        this.#ended(unsettled, limit, cause),
+      measured: () => this.events.measured(),
+    };
+    this.#runner =
+      'residentMb' in memory ? new WorkProcess(memory, reports) : new WorkThread(memory, reports);
   }
 
   get idle(): boolean {
-    return this.call === null && this.#thread.alive;
+    return this.call === null && this.#runner.alive;
+  }
+
+  get usedMb(): number {
+    return this.#runner.usedMb;
   }
 
   begin(call: Call): void {
@@ -290,35 +329,30 @@ class LaneThread {
     this.#feed(call);
   }
 
-  async end(): Promise<void> {
-    await this.#thread.end('closed');
+  end(limit: WorkLimit, cause?: unknown): Promise<void> {
+    return this.#runner.end(limit, cause);
   }
 
   #feed(call: Call): void {
     const isOver = performance.now() - this.#since > TIME_SLICE_MS && this.events.othersWait();
     if (!isOver) this.#fill(call);
-    if (this.#thread.pending > 0) return;
+    if (this.#runner.pending > 0) return;
     this.call = null;
-    this.#idleTimer = setTimeout(() => void this.#thread.end('closed'), IDLE_MS).unref();
+    this.#idleTimer = setTimeout(() => void this.#runner.end('closed'), IDLE_MS).unref();
     this.events.over(call);
   }
 
   #fill(call: Call): void {
-    while (this.#hasCapacity()) {
+    while (this.#runner.hasCapacity) {
       const item = call.items.shift();
       if (!item) return;
       try {
-        this.#thread.post(item);
+        this.#runner.post(item);
       } catch {
         // The item cannot be cloned: a mistake of the caller, which must not lose the other items.
         item.settle({ error: new WorkLimitError('crash') });
       }
     }
-  }
-
-  #hasCapacity(): boolean {
-    const { pending, pendingBytes } = this.#thread;
-    return pending === 0 || (pending < AHEAD && pendingBytes < AHEAD_BYTES);
   }
 
   #settled(ms: number): void {

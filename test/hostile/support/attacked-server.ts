@@ -61,7 +61,7 @@ export class AttackedServer {
     };
     const seed = await createApp(loadConfig({ ...settings, ROLES: 'api', LOG_LEVEL: 'silent' }));
     await seed.init();
-    const application = await createApplication(seed);
+    const application = await createApplication(seed, { features: ['neural'] });
     const bystander = await createAccount(seed, application, { mirrored: true });
     await seed.close();
     const process = await startServerProcess(settings);

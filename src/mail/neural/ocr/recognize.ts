@@ -4,6 +4,7 @@ import type { Engine } from 'tesseract.js';
 import type { PageImage, Pdf } from 'unpdf';
 import { MissingPackage, RefusedInput } from '../threads/tasks.ts';
 import { imageSizeOf } from './image-size.ts';
+import { assertModestStreams } from './pdf-streams.ts';
 
 /** Maximum number of pages per request, and the number read by default. */
 export const MOST_PAGES = 5;
@@ -23,6 +24,7 @@ const LANGUAGE_DATA = '@tesseract.js-data/eng';
 const PDF = 'unpdf';
 
 const require = createRequire(import.meta.url);
+/** One for all images of the file. It ends with the process. */
 let engine: Promise<Engine> | undefined;
 
 /** @throws {MissingPackage} if the package is not installed */
@@ -53,13 +55,7 @@ async function startEngine(): Promise<Engine> {
 
 async function readImage(bytes: Uint8Array): Promise<string> {
   engine ??= startEngine();
-  let started: Engine;
-  try {
-    started = await engine;
-  } catch (error) {
-    engine = undefined;
-    throw error;
-  }
+  const started = await engine;
   try {
     const { data } = await started.recognize(
       Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
@@ -100,6 +96,7 @@ export async function recognize(
 
 async function readPdf(bytes: Uint8Array, pages: readonly number[] | null): Promise<string[]> {
   const { extractImages, getDocumentProxy } = await optional(PDF, () => import('unpdf'));
+  await assertModestStreams(bytes);
   const pdf = await getDocumentProxy(bytes, { maxImageSize: MOST_PIXELS, verbosity: 0 }).catch((error: Error) => {
     const why = error.name === 'PasswordException' ? 'it is protected by a password' : error.message.slice(0, 100);
     throw new RefusedInput(`file_id: the PDF file cannot be read (${why})`);
