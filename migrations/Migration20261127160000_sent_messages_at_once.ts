@@ -2,7 +2,8 @@ import { Migration } from '@mikro-orm/migrations';
 
 /**
  * Finds sent messages that their provider has not reported. Processes of the release before add
- * none and do not know them; `releases_of_workers` keeps both apart.
+ * none and do not know them; `releases_of_workers` keeps both apart. The index has few rows; why it
+ * is not created concurrently is in docs/adr/0126.
  */
 export class Migration20261127160000_sent_messages_at_once extends Migration {
   override name = 'Migration20261127160000_sent_messages_at_once';

@@ -53,6 +53,7 @@ import {
   SandboxMailbox,
   SandboxMessage,
 } from '../providers/sandbox/sandbox.entity.ts';
+import { ApiCeiling } from '../platform/budgets/api-ceiling.entity.ts';
 import { ApiUse } from '../platform/budgets/api-use.entity.ts';
 import { ProviderBucket } from '../platform/budgets/provider-bucket.entity.ts';
 import { QuotaUse } from '../platform/quotas/quota-use.entity.ts';
@@ -96,7 +97,7 @@ export const entities = [
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
-  Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse,
+  Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,
   Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,

@@ -22,13 +22,9 @@ export interface MirrorContact {
 }
 
 const LOCK = `
-  with wanted as (
-    select id from contact where account_id = $1 and source = 'address_book' and provider_id = any($2::text[])
-    union
-    select c.id from contact c
-    where $4 and c.account_id = $1 and c.source = 'address_book' and c.provider_id is not null
-      and not exists (select 1 from unnest($3::text[]) p(provider_id) where p.provider_id = c.provider_id))
-  select c.id from contact c join wanted using (id) order by c.id for update of c`;
+  select id from contact
+  where account_id = $1 and source = 'address_book' and provider_id = any($2::text[])
+  order by id for update`;
 
 // Read after the rows are locked: a statement that waits for a row does not see the open writes
 // that were committed with it.
@@ -57,29 +53,15 @@ const STORE_SEEN = `
   from jsonb_to_recordset($2::jsonb) x(id uuid, content jsonb, warnings text[])
   where c.id = x.id and c.account_id = $1`;
 
-const HAS_CONTACTS = `
-  select exists (select from contact where account_id = $1 and source = 'address_book' and provider_id is not null)
-    as has`;
-
 const REMOVE = `delete from contact where account_id = $1 and id = any($2::uuid[])`;
 
-/**
- * Reads contacts by their provider ids and locks the rows until the transaction ends.
- * @param present every provider id that still exists; contacts with any other provider id are
- *   returned as well. `null` returns only `providerIds`.
- */
+/** Reads contacts by their provider ids and locks the rows until the transaction ends. */
 export async function lockContacts(
   sql: Sql,
   accountId: string,
   providerIds: readonly string[],
-  present: readonly string[] | null,
 ): Promise<MirrorContact[]> {
-  const locked = await sql.query<{ id: string }>(LOCK, [
-    accountId,
-    providerIds,
-    present ?? [],
-    present !== null,
-  ]);
+  const locked = await sql.query<{ id: string }>(LOCK, [accountId, providerIds]);
   if (locked.length === 0) return [];
   const rows = await sql.query<Omit<MirrorContact, 'fields'> & { content: ContactFields }>(LOCKED, [
     accountId,
@@ -100,12 +82,6 @@ export async function absentContacts(
 ): Promise<string[]> {
   const { present, beganAt, limit } = listing;
   return idsOf(await sql.query<{ id: string }>(ABSENT, [accountId, present, beganAt, limit]));
-}
-
-/** Whether an account has contacts in the mirror that its provider has, or had. */
-export async function hasContactsOfProvider(sql: Sql, accountId: string): Promise<boolean> {
-  const [row] = await sql.query<{ has: boolean }>(HAS_CONTACTS, [accountId]);
-  return row?.has ?? false;
 }
 
 /** Returns the ids of those contacts that have no provider id yet. Unknown ids are left out. */

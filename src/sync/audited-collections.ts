@@ -5,13 +5,9 @@ import { absentEvents } from '../calendar/events/mirror/absent-events.ts';
 import type { MirrorCalendar } from '../calendar/calendars/calendar-mirror.ts';
 import { absentContacts } from '../contacts/contact-mirror.ts';
 import type { Sql } from '../platform/database/sql.ts';
-import type {
-  CalendarPort,
-  ContactChanges,
-  ContactsPort,
-  EventChanges,
-} from '../providers/port/connector.ts';
+import type { CalendarPort, ContactChanges, ContactsPort } from '../providers/port/connector.ts';
 import type { ContactSync } from './contact-sync.ts';
+import type { EventPage } from './event-page.ts';
 import type { EventSync } from './event-sync.ts';
 import type { MirrorClaim } from './mirror.repository.ts';
 
@@ -77,12 +73,9 @@ export function auditedCalendar(
   calendar: MirrorCalendar,
   { account, claim }: CollectionRun,
 ): AuditedCollection {
-  const store = <T>(
-    changes: Omit<EventChanges, 'cursor' | 'more'>,
-    requestedAt: Date,
-    onStored: Stored<T>,
-  ) => events.repair(claim, { account, port, calendar, changes, requestedAt }, onStored);
-  const nothing = { events: [], excluded: [], removed: [], present: null };
+  const store = <T>(changes: EventPage, requestedAt: Date, onStored: Stored<T>) =>
+    events.repair(claim, { account, port, calendar, changes, requestedAt }, onStored);
+  const nothing = { events: [], excluded: [], removed: [] };
   let isPartial = false;
   return {
     kind: 'events',
@@ -104,7 +97,7 @@ export function auditedCalendar(
           present === null
             ? []
             : absentEvents(sql, calendar.id, { present, partial: isPartial, beganAt }, limit),
-        repair: (requestedAt, onStored) => store({ ...page, present: null }, requestedAt, onStored),
+        repair: (requestedAt, onStored) => store(page, requestedAt, onStored),
       };
     },
     remove: (removed, requestedAt, onStored) =>
@@ -121,10 +114,7 @@ export function auditedBook(
     changes: Pick<ContactChanges, 'contacts' | 'removed'>,
     requestedAt: Date,
     onStored: Stored<T>,
-  ) => {
-    const page = { account, port, changes: { ...changes, present: null }, requestedAt };
-    return book.repair(claim, page, onStored);
-  };
+  ) => book.repair(claim, { account, port, changes, requestedAt }, onStored);
   return {
     kind: 'contacts',
     refresh: () => book.refresh(account, port, claim, goOn),

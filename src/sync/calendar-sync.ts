@@ -11,7 +11,7 @@ import { CalendarListeners } from '../calendar/calendars/calendar-listeners.ts';
 import {
   type ComparedCalendars,
   compareCalendars,
-  forgetAbsence,
+  forgetAbsences,
   lockCalendar,
   type MirrorCalendar,
   type MirroredCalendar,
@@ -97,7 +97,7 @@ export class CalendarSync {
     const { differs, missing, doubted } = await compareCalendars(this.database, accountId, listed);
     const written = differs && (await this.#write(account, claim, listed, first));
     if (doubted && listed.length > 0)
-      await this.claims.withClaim(claim, null, (sql) => forgetAbsence(sql, 'missing', accountId));
+      await this.claims.withClaim(claim, null, (sql) => forgetAbsences(sql, accountId));
     const removed = await this.#vanished(account, port, claim, missing, listed.length === 0);
     return written || removed;
   }
@@ -161,8 +161,7 @@ export class CalendarSync {
     isNoneListed: boolean,
   ): Promise<boolean> {
     const at = this.clock.now();
-    if (isNoneListed && !isBelieved(await noteAbsence(sql, 'missing', calendarId, at), at))
-      return false;
+    if (isNoneListed && !isBelieved(await noteAbsence(sql, calendarId, at), at)) return false;
     await this.#remove(sql, account, calendarId);
     return true;
   }

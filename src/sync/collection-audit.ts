@@ -5,9 +5,11 @@ import type {
   ObjectDifferences,
 } from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import {
+  beginCollections,
   collectionsState,
   finishCollections,
   postponeCollections,
+  requestCollections,
   storeCollections,
 } from '../accounts/sync-schedule/mirror-audits.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
@@ -24,6 +26,7 @@ import {
   type ListedPage,
 } from './audited-collections.ts';
 import { ContactSync } from './contact-sync.ts';
+import { SECOND_PROOF_AFTER_MS } from './doubts.ts';
 import { EventSync } from './event-sync.ts';
 import { MirrorRepository } from './mirror.repository.ts';
 import { nextPoll } from './sync-policy.ts';
@@ -43,7 +46,8 @@ const DAY_SECONDS = 86_400;
 /**
  * Compares the calendars and the address book at the provider with the mirror, and repairs what
  * differs (ADR 0080). A listing that is read from its beginning shows objects that are missing or
- * different. An object that it does not contain is removed after a second listing.
+ * different. An object that it does not contain is removed if a second listing, an hour later, does
+ * not contain it either (ADR 0124).
  */
 @Injectable()
 export class CollectionAudit {
@@ -78,16 +82,19 @@ export class CollectionAudit {
     }
   }
 
-  async #begin({ account, calendar, contacts }: CollectionRun): Promise<CollectionRound> {
-    const calendars = canListEvents(calendar) ? await this.events.calendars(account.accountId) : [];
+  async #begin({ account, calendar, contacts, claim }: CollectionRun): Promise<CollectionRound> {
+    const { accountId } = account;
+    const calendars = canListEvents(calendar) ? await this.events.calendars(accountId) : [];
     const hasBook = contacts?.hasAddressBook(account) ?? false;
-    return {
+    const round = {
       collections: [...calendars.map(({ id }) => id), ...(hasBook ? [CONTACTS] : [])],
       ...BEGINNING,
       incomplete: false,
       events: NOTHING,
       contacts: NOTHING,
     };
+    await this.claims.withClaim(claim, null, (sql) => beginCollections(sql, accountId, round));
+    return round;
   }
 
   /** @returns true if the audit can continue at once */
@@ -97,8 +104,8 @@ export class CollectionAudit {
       if (!run.goOn()) return true;
       const { confirming } = round;
       round = await this.#step(run, round);
-      // A second listing that follows at once could have the fault of the first one.
-      if (round.confirming && !confirming) return true;
+      // A second listing that follows soon could have the fault of the first one.
+      if (round.confirming && !confirming) return false;
     }
     await this.#finish(run, round);
     return false;
@@ -157,8 +164,15 @@ export class CollectionAudit {
       else if (absent.length > 0) stored = { ...counted, ...BEGINNING, absent, confirming: true };
       else stored = next(counted);
       await storeCollections(sql, accountId, stored);
+      // The rest follows with an audit after this one.
+      if (found.length > absent.length) await requestCollections(sql, accountId, requestedAt);
+      if (stored.confirming) await postponeCollections(sql, accountId, this.#secondProofAt());
       return stored;
     });
+  }
+
+  #secondProofAt(): Date {
+    return new Date(this.clock.now().getTime() + SECOND_PROOF_AFTER_MS);
   }
 
   /** Reads the second listing up to its ids, and removes what is still absent. */
@@ -216,7 +230,7 @@ export class CollectionAudit {
     const dueAt = nextPoll(at, days * DAY_SECONDS, Math.random());
     await this.claims.withClaim(claim, null, async (sql) => {
       await storeCollections(sql, accountId, round);
-      await finishCollections(sql, accountId, { dueAt, checkedAt, events, contacts });
+      await finishCollections(sql, accountId, { at, dueAt, checkedAt, events, contacts });
     });
     if (events.repaired + contacts.repaired > 0)
       this.#log.warn(

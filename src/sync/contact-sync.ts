@@ -17,20 +17,19 @@ import type { ContactChanges, ContactsPort, RemoteContact } from '../providers/p
 import { storableWarnings } from '../providers/port/warnings.ts';
 import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import {
-  contactsBeingCreated, lockContacts, type MirrorContact, removeContacts, type SeenContact, storeSeenContacts,
+  absentContacts, contactsBeingCreated, lockContacts, type MirrorContact, removeContacts, type SeenContact, storeSeenContacts,
 } from '../contacts/contact-mirror.ts'; // prettier-ignore
 import {
   beginContactPass,
   type BegunPass,
   type ContactPass,
   contactPosition,
-  forgetEmptiedContacts,
   nextPassAt,
   postponePass,
   storeContactCursor,
 } from './pass-schedule.ts';
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
-import { areContactsBelieved } from './doubts.ts';
+import { requestCollections } from '../accounts/sync-schedule/mirror-audits.ts';
 import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
 
@@ -53,7 +52,7 @@ export interface ContactPassResult {
 interface Page {
   account: ConnectedAccount;
   port: ContactsPort;
-  changes: Pick<ContactChanges, 'contacts' | 'removed' | 'present' | 'read' | 'unread'>;
+  changes: Pick<ContactChanges, 'contacts' | 'removed' | 'read' | 'unread'>;
   /**
    * When the page was requested. A contact that changed here later is skipped: the page may show
    * its earlier state.
@@ -152,23 +151,17 @@ export class ContactSync {
       const complete = !changes.more;
       const idle =
         changes.cursor === cursor && changes.contacts.length + changes.removed.length === 0;
-      if (idle && pass.since && !changes.present) {
-        if (pass.emptiedSince)
-          await this.claims.withClaim(claim, null, (sql) => forgetEmptiedContacts(sql, claim));
-        return { more: !complete, changed };
-      }
+      if (idle && pass.since && !changes.present) return { more: !complete, changed };
       const at = this.clock.now();
-      const isBelievable = await this.claims.withClaim(claim, null, async (sql) => {
-        if (!(await areContactsBelieved(sql, claim, changes, at))) return false;
+      await this.claims.withClaim(claim, null, async (sql) => {
         const one: Page = { account, port, changes, requestedAt, at, notify: pass.since !== null };
         const result = await this.#apply(sql, one);
         changed ||= result.log.length > 0;
         // A skipped part keeps the cursor: this page and all later ones are read again.
         mayStore &&= result.whole;
         if (mayStore) await storeContactCursor(sql, claim, changes.cursor, complete ? at : null);
-        return true;
+        await this.#compareIds(sql, one, changes);
       });
-      if (!isBelievable) return { more: false, changed };
       // Contacts with an open provider write, and the pages after them, are read again by the next
       // sync pass.
       if (complete || (!mayStore && !goOn())) return { more: false, changed };
@@ -177,11 +170,22 @@ export class ContactSync {
     }
   }
 
+  /** One list removes nothing: an audit lists contacts again that this one lacks (ADR 0124). */
+  async #compareIds(
+    sql: Sql,
+    { account: { accountId }, requestedAt: beganAt, at }: Page,
+    { present }: ContactChanges,
+  ): Promise<void> {
+    if (present === null) return;
+    const [absent] = await absentContacts(sql, accountId, { present, beganAt, limit: 1 });
+    if (absent !== undefined) await requestCollections(sql, accountId, at);
+  }
+
   async #apply(sql: Sql, page: Page): Promise<{ whole: boolean; log: readonly ChangeRecord[] }> {
     const { account, changes, requestedAt, at } = page;
     const { accountId } = account;
     const ids = [...changes.contacts.map(({ providerId }) => providerId), ...changes.removed];
-    const rows = await lockContacts(sql, accountId, ids, changes.present);
+    const rows = await lockContacts(sql, accountId, ids);
     const byId = new Map(rows.map((row) => [row.providerId, row]));
     const remotes = new Map(changes.contacts.map((remote) => [remote.providerId, remote]));
     const coming = await contactsBeingCreated(
@@ -193,10 +197,7 @@ export class ContactSync {
     const waiting = fresh.filter(({ uid }) => uid !== null && coming.has(uid));
     const busy = (row: MirrorContact) => row.writing || row.touchedAt > requestedAt;
     const known = rows.filter(({ providerId }) => remotes.has(providerId));
-    const present = changes.present && new Set(changes.present);
-    const gone = rows.filter(
-      ({ providerId }) => !remotes.has(providerId) && !present?.has(providerId),
-    );
+    const gone = rows.filter(({ providerId }) => !remotes.has(providerId));
     const { read = [], unread = [], removed: goneThere } = changes;
     await recordUnread(sql, accountId, { read: [...read, ...goneThere], unread }, at);
     const removed = gone.filter((row) => !busy(row)).map(({ id }) => id);

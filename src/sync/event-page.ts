@@ -6,7 +6,7 @@ import type { EventChanges, ExcludedInstance, RemoteEvent } from '../providers/p
 
 export type EventPage = Pick<
   EventChanges,
-  'events' | 'excluded' | 'partial' | 'removed' | 'present' | 'read' | 'unread'
+  'events' | 'excluded' | 'partial' | 'removed' | 'read' | 'unread'
 >;
 
 /** What a page says about the events of a calendar. */
@@ -22,7 +22,7 @@ export interface ComparedPage {
 }
 
 /** Whether a page reports nothing. A list of all events is always compared with the mirror. */
-export const isEmpty = ({ events, excluded = [], removed, present }: EventPage): boolean =>
+export const isEmpty = ({ events, excluded = [], removed, present }: EventChanges): boolean =>
   events.length + excluded.length + removed.length === 0 && present === null;
 
 /** Provider ids of the series and single events that a page concerns. */
@@ -36,7 +36,7 @@ export function idsReported({ events, excluded = [], removed }: EventPage): stri
   return [...new Set([...reported, ...removed])];
 }
 
-/** @param rows all rows of `groupsOf` and `idsReported`; all rows if everything was listed */
+/** @param rows all rows of `groupsOf` and `idsReported` */
 export function comparePage(page: EventPage, rows: readonly MirrorEvent[]): ComparedPage {
   const rowOf = rowFinder(rows);
   const [known, fresh] = matched(page.events, rowOf);
@@ -69,22 +69,13 @@ function matched<Remote extends ExcludedInstance | RemoteEvent>(
 /** The report of a series lists all of its instances. */
 function goneFromWhole(page: EventPage): (row: MirrorEvent) => boolean {
   const groups = new Set(groupsOf(page));
-  const present = page.present && new Set(page.present);
-  return (row) => {
-    const group = groupOf(row);
-    return groups.has(group) || (present !== null && !present.has(group));
-  };
+  return (row) => groups.has(groupOf(row));
 }
 
 /** An instance that is not reported has not changed. */
-function goneFromPartial({ removed, present }: EventPage): (row: MirrorEvent) => boolean {
+function goneFromPartial({ removed }: EventPage): (row: MirrorEvent) => boolean {
   const ended = new Set(removed);
-  const listed = present && new Set(present);
-  return (row) => {
-    const own = row.providerId;
-    if (ended.has(groupOf(row)) || (own !== null && ended.has(own))) return true;
-    return listed !== null && !listed.has(own ?? groupOf(row));
-  };
+  return (row) => ended.has(groupOf(row)) || ended.has(row.providerId ?? '');
 }
 
 /**

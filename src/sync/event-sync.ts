@@ -11,12 +11,12 @@ import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { EventRestorer } from '../calendar/events/write-back/event-restorer.ts';
 import { asStoredAt } from '../calendar/events/write-back/as-stored.ts';
 import { ReminderPlanner } from '../calendar/notifications/reminder-planner.ts';
-import type { CalendarPort, RemoteEvent } from '../providers/port/connector.ts';
+import type { CalendarPort, EventChanges, RemoteEvent } from '../providers/port/connector.ts';
+import { absentEvents } from '../calendar/events/mirror/absent-events.ts';
 import * as mirror from '../calendar/events/mirror/event-mirror.ts';
 import type { MirrorEvent, NewMirrorEvent } from '../calendar/events/mirror/event-mirror.ts';
 import {
   calendarsAtProvider,
-  forgetAbsence,
   type MirrorCalendar,
   lockCalendarForSync,
   storeEventCursor,
@@ -45,7 +45,7 @@ import {
   isEmpty,
 } from './event-page.ts';
 import type { ObjectDifferences } from '../accounts/sync-schedule/mirror-audit.entity.ts';
-import { areEventsBelieved } from './doubts.ts';
+import { requestCollections } from '../accounts/sync-schedule/mirror-audits.ts';
 import { differencesIn } from './audit-differences.ts';
 import { type MirrorClaim, MirrorRepository } from './mirror.repository.ts';
 import { recordUnread } from './sync-failures.ts';
@@ -118,22 +118,17 @@ export class EventSync {
       const changes = await port.listEventChanges(account, calendar.providerId, cursor, PAGE);
       const at = this.clock.now();
       complete = !changes.more;
-      if (complete && calendar.eventsSince && isEmpty(changes) && changes.cursor === cursor) {
-        await this.#forgetEmptied(claim, calendar);
-        break;
-      }
+      if (complete && calendar.eventsSince && isEmpty(changes) && changes.cursor === cursor) break;
       const batch: Batch = { account, calendar, port, changes, requestedAt, at };
-      const isBelieved = await this.claims.withClaim(claim, null, async (sql) => {
-        if (!(await areEventsBelieved(sql, calendar.id, changes, at))) return false;
+      await this.claims.withClaim(claim, null, async (sql) => {
         const result = await this.#apply(sql, batch);
         changed ||= result.log.length > 0;
         // A skipped part keeps the cursor: this page and all later ones are read again.
         mayStore &&= result.whole;
         const since = complete ? at : null;
         if (mayStore) await storeEventCursor(sql, calendar.id, changes.cursor, since);
-        return true;
+        await this.#compareIds(sql, batch, changes);
       });
-      if (!isBelieved) break;
       cursor = changes.cursor;
     }
     if (!(await mirror.hasDiverged(this.database, calendar.id))) return changed;
@@ -143,9 +138,15 @@ export class EventSync {
     return true;
   }
 
-  async #forgetEmptied(claim: MirrorClaim, { id, emptiedSince }: MirrorCalendar): Promise<void> {
-    if (emptiedSince)
-      await this.claims.withClaim(claim, null, (sql) => forgetAbsence(sql, 'emptied', id));
+  /** One list removes nothing: an audit lists events again that this one lacks (ADR 0124). */
+  async #compareIds(
+    sql: Sql,
+    { account, calendar, requestedAt: beganAt, at }: Batch,
+    { present, partial = false }: EventChanges,
+  ): Promise<void> {
+    if (present === null) return;
+    const [absent] = await absentEvents(sql, calendar.id, { present, partial, beganAt }, 1);
+    if (absent !== undefined) await requestCollections(sql, account.accountId, at);
   }
 
   /**
@@ -174,12 +175,7 @@ export class EventSync {
     const ids = idsReported(changes);
     const moved = await moveToCalendar(sql, account.accountId, calendar.id, ids);
     const groups = groupsOf(changes);
-    const rows = await mirror.lockGroups(
-      sql,
-      calendar.id,
-      [...groups, ...ids],
-      changes.present !== null,
-    );
+    const rows = await mirror.lockGroups(sql, calendar.id, [...groups, ...ids]);
     const page = comparePage(changes, rows);
     const isBusy = busyRule(rows, batch);
     const waiting = await this.#beingCreated(sql, calendar, page.fresh);

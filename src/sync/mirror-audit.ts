@@ -31,6 +31,7 @@ import {
   roundOf,
 } from './audit-round.ts';
 import { CollectionAudit } from './collection-audit.ts';
+import { SECOND_PROOF_AFTER_MS } from './doubts.ts';
 import { FolderMirror } from './folder-mirror.ts';
 import { MirrorRepairs } from './mirror-repairs.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
@@ -61,7 +62,7 @@ export interface AuditOutcome {
  * Compares the mailbox at the provider with the mirror and repairs what differs (ADR 0080). An
  * audit lists the ids of each folder. A message that differs is a candidate. After the next sync
  * pass the provider is asked for the candidates themselves, and only what still differs is
- * repaired.
+ * repaired. Messages and folders are removed after an hour and a second answer only (ADR 0124).
  */
 @Injectable()
 export class MirrorAudit {
@@ -91,13 +92,22 @@ export class MirrorAudit {
     state: MirrorState,
     goOn: () => boolean,
   ): Promise<AuditOutcome> {
-    if (this.config.sync.audit.seconds === 0) return { more: false, problem: null, ran: false };
+    const isOff = this.config.sync.audit.seconds === 0;
+    if (isOff && state.collectionsDoubted !== true)
+      return { more: false, problem: null, ran: false };
     const hasMailbox = mail !== undefined;
-    const isAudited = hasMailbox && isAuditable(mail);
+    const isAudited = hasMailbox && isAuditable(mail) && !isOff;
     if (!isAuditDue(state, this.clock.now(), isAudited))
       return { more: false, problem: isAudited ? problemOf(lastAudit(state)) : null, ran: false };
     const first = firstAudits(this.clock.now(), state.wasCurrent, this.config.sync.audit);
-    const outcome = await this.#mailbox(account, mail, claim, state, goOn, first);
+    const outcome = await this.#mailbox(
+      account,
+      isAudited ? mail : undefined,
+      claim,
+      state,
+      goOn,
+      first,
+    );
     if (outcome.more) return { ...outcome, ran: true };
     const collections = { account, calendar, contacts, claim, hasMailbox, goOn, first };
     return { ...outcome, more: await this.collections.run(collections), ran: true };
@@ -149,8 +159,22 @@ export class MirrorAudit {
       round = result.round;
       if (result.more) return true;
     }
-    await this.#finish(run, round, audit);
+    const waitsUntil = await this.#secondProofAt(account.accountId, round);
+    if (waitsUntil && waitsUntil > this.clock.now())
+      await this.claims.withClaim(run.claim, null, (sql) =>
+        postponeAudit(sql, account.accountId, waitsUntil),
+      );
+    else await this.#finish(run, round, audit);
     return false;
+  }
+
+  /** When messages and folders that seem to be gone can be asked for again; `null` without any. */
+  async #secondProofAt(accountId: string, round: AuditRound): Promise<Date | null> {
+    const messages = (await this.repairs.secondProofAt(accountId))?.getTime() ?? 0;
+    const isFolderGone = round.surplusFolders.length > 0;
+    const folders = isFolderGone ? Date.parse(round.beganAt) + SECOND_PROOF_AFTER_MS : 0;
+    const later = Math.max(messages, folders);
+    return later === 0 ? null : new Date(later);
   }
 
   async #begin(
@@ -262,7 +286,7 @@ export class MirrorAudit {
       );
   }
 
-  /** Removes empty folders that the provider does not list a second time either. */
+  /** Removes empty folders that the provider does not list an hour later either. */
   async #removeFolders({ account, mail, claim }: AuditRun, round: AuditRound): Promise<void> {
     const { surplusFolders } = round;
     if (surplusFolders.length === 0) return;

@@ -6,6 +6,8 @@ import {
   auditedMessages,
   countLook,
   forgetCandidates,
+  goneSince,
+  noteGone,
   resetLooks,
   candidates,
 } from '../mail/messages/audited-messages.ts';
@@ -23,6 +25,7 @@ import {
 } from './audit-round.ts';
 import type { ConnectedAccount } from '../accounts/grants/provider-accounts.ts';
 import { contentOf } from './fetched-messages.ts';
+import { SECOND_PROOF_AFTER_MS } from './doubts.ts';
 import { MailboxSync } from './mailbox-sync.ts';
 import { MirrorRepository } from './mirror.repository.ts';
 
@@ -36,7 +39,10 @@ const MOST_LOOKS = 3;
 /** A second look at candidates. */
 interface Look {
   answer: Seen;
+  /** Of the messages that only the mirror has, those that were gone an hour ago as well. */
   differences: Differences;
+  /** The others: they need a second proof (ADR 0124). */
+  doubted: ReadonlySet<string>;
   requestedAt: Date;
   /** Whether candidates are left that this look does not cover. */
   more: boolean;
@@ -51,7 +57,10 @@ interface Repaired {
   unread: string[];
 }
 
-/** Looks at the candidates of an audit again, and repairs those that still differ. */
+/**
+ * Looks at the candidates of an audit again, and repairs those that still differ. A message that
+ * does not exist is removed when the provider says so again after an hour.
+ */
 @Injectable()
 export class MirrorRepairs {
   constructor(
@@ -61,9 +70,20 @@ export class MirrorRepairs {
     private readonly clock: Clock,
   ) {}
 
-  /** Whether an account has candidates. */
+  /** Whether an account has candidates that can be looked at now. */
   async left(accountId: string): Promise<boolean> {
-    return (await candidates(this.database, accountId, 1)).length > 0;
+    return (await this.#candidates(accountId, 1)).length > 0;
+  }
+
+  /** When the next candidate can be looked at that needs a second proof; `null` for none. */
+  async secondProofAt(accountId: string): Promise<Date | null> {
+    const since = await goneSince(this.database, accountId);
+    return since && new Date(since.getTime() + SECOND_PROOF_AFTER_MS);
+  }
+
+  #candidates(accountId: string, limit: number): Promise<string[]> {
+    const goneBefore = new Date(this.clock.now().getTime() - SECOND_PROOF_AFTER_MS);
+    return candidates(this.database, accountId, limit, goneBefore);
   }
 
   /**
@@ -95,7 +115,7 @@ export class MirrorRepairs {
     limit: number,
   ): Promise<Look | undefined> {
     const { accountId } = account;
-    const found = await candidates(this.database, accountId, limit + 1);
+    const found = await this.#candidates(accountId, limit + 1);
     const providerIds = found.slice(0, limit);
     if (providerIds.length === 0) return undefined;
     // Counted first: a candidate that crashes the worker must not be looked at forever.
@@ -103,8 +123,14 @@ export class MirrorRepairs {
     const requestedAt = this.clock.now();
     const request = { providerIds, content: false, priority: 'history' } as const;
     const answer = seenOf(await mail.readMessages(account, request));
-    const differences = await this.#differences(accountId, answer, round);
-    return { answer, differences, requestedAt, more: found.length > limit };
+    const all = await this.#differences(accountId, answer, round);
+    const doubted = new Set(
+      await this.claims.withClaim(claim, null, (sql) =>
+        noteGone(sql, accountId, all.gone, requestedAt),
+      ),
+    );
+    const differences = without(all, doubted);
+    return { answer, differences, doubted, requestedAt, more: found.length > limit };
   }
 
   async #differences(
@@ -143,15 +169,16 @@ export class MirrorRepairs {
   async #settle(
     { account: { accountId }, claim }: AuditRun,
     round: AuditRound,
-    { answer, differences }: Look,
+    { answer, differences, doubted }: Look,
     { unread }: Repaired,
   ): Promise<AuditRound> {
-    const left = await this.#differences(accountId, answer, round);
-    const waiting = new Set(unread);
+    const left = without(await this.#differences(accountId, answer, round), doubted);
+    const waiting = new Set([...unread, ...doubted]);
     const cleared = idsOf(answer).filter((id) => !waiting.has(id));
     return this.claims.withClaim(claim, null, async (sql) => {
       // What did not fit into one answer is not held against the messages that are left.
       if (unread.length < differences.missing.length) await resetLooks(sql, accountId, unread);
+      await resetLooks(sql, accountId, [...doubted]);
       const stuck = await forgetCandidates(sql, accountId, cleared, MOST_LOOKS);
       const settled: AuditRound = {
         ...round,
@@ -186,6 +213,12 @@ async function readContents(
   const ids = new Set(read.map(({ providerId }) => providerId));
   return { read, unread: providerIds.filter((id) => !ids.has(id)) };
 }
+
+/** The differences without messages that need a second proof. */
+const without = (differences: Differences, doubted: ReadonlySet<string>): Differences => ({
+  ...differences,
+  gone: differences.gone.filter((id) => !doubted.has(id)),
+});
 
 const idsOf = ({ messages, gone }: Seen): string[] => [
   ...messages.map(({ providerId }) => providerId),

@@ -67,7 +67,6 @@ export interface MirrorState extends AuditTimes {
   contactsAt: Date | null;
   contactsCursor: string | null;
   contactsSince: Date | null;
-  contactsEmptiedSince: Date | null;
 }
 
 /** A claimed row as the engine loads it: the state of its mirror, and its account. */
@@ -94,7 +93,7 @@ const STATE = `
   ${hasListed('g.id')} as "hasListed",
   (select min(f.retry_at) from sync_failure f where f.account_id = g.id) as "failuresAt",
   ${hasCalendars('g.id')} as "hasCalendars", j.calendars_at as "calendarsAt", j.contacts_at as "contactsAt", j.contacts_cursor as "contactsCursor",
-  j.contacts_since as "contactsSince", j.contacts_emptied_since as "contactsEmptiedSince",
+  j.contacts_since as "contactsSince",
   ${AUDIT_TIMES.columns}`;
 
 /**

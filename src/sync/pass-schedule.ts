@@ -27,10 +27,10 @@ const BEGIN_CALENDARS = `
 const BEGIN_CONTACTS = `
   update sync_job set contacts_at = $4
   where id = $1 and fence = $2 and state = 1 and (contacts_at is null or contacts_at <= $3)
-  returning contacts_cursor as cursor, contacts_since as since, contacts_emptied_since as "emptiedSince"`;
+  returning contacts_cursor as cursor, contacts_since as since`;
 
 const CONTACT_POSITION = `
-  select contacts_cursor as cursor, contacts_since as since, contacts_emptied_since as "emptiedSince"
+  select contacts_cursor as cursor, contacts_since as since
   from sync_job where id = $1 and fence = $2 and state = 1`;
 
 const POSTPONE = {
@@ -39,15 +39,8 @@ const POSTPONE = {
 } as const;
 
 const STORE_CURSOR = `
-  update sync_job set contacts_cursor = $2, contacts_since = coalesce(contacts_since, $3),
-    contacts_emptied_since = null
+  update sync_job set contacts_cursor = $2, contacts_since = coalesce(contacts_since, $3)
   where id = $1`;
-
-const NOTE_EMPTIED = `
-  update sync_job set contacts_emptied_since = coalesce(contacts_emptied_since, $2) where id = $1
-  returning contacts_emptied_since as since`;
-
-const FORGET_EMPTIED = 'update sync_job set contacts_emptied_since = null where id = $1';
 
 /** Start position of a sync pass over an address book. */
 export interface ContactPass {
@@ -57,8 +50,6 @@ export interface ContactPass {
    * yet.
    */
   since: Date | null;
-  /** Since when a complete list is empty, against the mirror; `null` if it is not. */
-  emptiedSince: Date | null;
 }
 
 /**
@@ -138,17 +129,13 @@ export async function beginCalendarPass(
 export async function beginContactPass(
   sql: Sql,
   { id, fence }: MirrorClaim,
-  loaded: Pick<
-    MirrorState,
-    'contactsAt' | 'contactsCursor' | 'contactsSince' | 'contactsEmptiedSince'
-  >,
+  loaded: Pick<MirrorState, 'contactsAt' | 'contactsCursor' | 'contactsSince'>,
   now: Date,
 ): Promise<(BegunPass & ContactPass) | undefined> {
   const { contactsAt, contactsCursor: cursor, contactsSince: since } = loaded;
-  const { contactsEmptiedSince: emptiedSince } = loaded;
   if (isLater(contactsAt, now)) return undefined;
   const time = timeOf(contactsAt, now);
-  if (time) return { cursor, since, emptiedSince, time };
+  if (time) return { cursor, since, time };
   const [begun] = await sql.query<ContactPass>(BEGIN_CONTACTS, [id, fence, now, nextPassAt(now)]);
   return begun && { ...begun, time };
 }
@@ -214,18 +201,4 @@ export async function storeContactCursor(
   completeAt: Date | null,
 ): Promise<void> {
   await sql.query(STORE_CURSOR, [id, cursor, completeAt]);
-}
-
-/**
- * Notes that a complete list of the address book is empty.
- * @returns since when it is: `at` for the first time
- */
-export async function noteEmptiedContacts(sql: Sql, { id }: MirrorClaim, at: Date): Promise<Date> {
-  const [noted] = await sql.query<{ since: Date }>(NOTE_EMPTIED, [id, at]);
-  return noted?.since ?? at;
-}
-
-/** Forgets what `noteEmptiedContacts` has noted. */
-export async function forgetEmptiedContacts(sql: Sql, { id }: MirrorClaim): Promise<void> {
-  await sql.query(FORGET_EMPTIED, [id]);
 }

@@ -252,6 +252,33 @@ describe('what applications use of the APIs of Google and Microsoft', () => {
       );
     });
 
+    it('follows a ceiling that an operator sets for the application, until it is removed', async () => {
+      const operator = await createOperator(server);
+      const set = async (units: number | null) => {
+        const { body } = await request(server.url)
+          .put(`/admin/applications/${application.clientId}/ceilings`)
+          .set(operator.bearer)
+          .send({ api: 'gmail', units })
+          .expect(200);
+        await store();
+        return body as { ceiling: number | null; is_own: boolean };
+      };
+      expect(await set(2 * CEILING)).toMatchObject({ ceiling: 2 * CEILING, is_own: true });
+      expect((await raw()).status).toBe(200);
+      expect((await use()).find(({ api }) => api === 'gmail')?.ceiling).toBe(2 * CEILING);
+      await set(CEILING / 2);
+      expect((await raw()).body.message).toContain('(its own limit is 50000)');
+      expect(await set(0)).toMatchObject({ ceiling: null });
+      expect((await raw()).status).toBe(200);
+      expect(await set(null)).toMatchObject({ ceiling: CEILING, is_own: false });
+      expect((await raw()).status).toBe(429);
+      await request(server.url)
+        .put(`/admin/applications/${application.clientId}/ceilings`)
+        .set(operator.bearer)
+        .send({ api: 'google-calendar', units: 1 })
+        .expect(400);
+    });
+
     it('sends messages all the same', async () => {
       const to = [{ email: 'cy@elsewhere.test' }];
       const message = { to, subject: 'Beyond the ceiling', body: 'Hello' };

@@ -19,6 +19,7 @@ import {
 } from '../support/factories.ts';
 import { HostedCalendars } from '../support/hosted-calendars.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
+import { PassingClock } from '../support/passing-clock.ts';
 import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
@@ -40,6 +41,7 @@ interface Audited {
 }
 
 describe('the audit of calendars and contacts', () => {
+  const clock = new PassingClock();
   let server: TestApp;
   let database: Database;
   let application: TestApplication;
@@ -50,7 +52,7 @@ describe('the audit of calendars and contacts', () => {
   let atBook: () => void;
 
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api' });
+    server = await startTestApp({ ROLES: 'api' }, { clock });
     database = server.app.get(Database);
     const registry = server.app.get(ConnectorRegistry);
     book = registry.require('sandbox').contacts as ContactsPort;
@@ -88,7 +90,7 @@ describe('the audit of calendars and contacts', () => {
   async function settle({ id }: TestAccount): Promise<void> {
     const dispatcher = server.app.get(MailboxSyncDispatcher);
     for (let runs = 0; runs < 30; runs++) {
-      const before = Date.now();
+      const before = clock.now().getTime();
       const { next } = outcomeOf(await syncAccount(server.app, dispatcher, id));
       if (next.kind === 'again' && next.at.getTime() > before + 5_000) return;
     }
@@ -109,6 +111,11 @@ describe('the audit of calendars and contacts', () => {
   async function audit(account: TestAccount): Promise<Audited> {
     await rows(`update mirror_audit set collections_at = now() where account_id = $1`, account.id);
     await settle(account);
+    // Each collection that lacks objects is listed a second time after an hour.
+    for (let hours = 0; hours < 2; hours += 1) {
+      await clock.pass(3_601_000);
+      await settle(account);
+    }
     return auditOf(account);
   }
   async function auditOf({ id }: TestAccount): Promise<Audited> {

@@ -8,6 +8,7 @@ import type { Company, CompanyStub } from '../support/companies/company.ts';
 import { type OtherProgram, otherProgram } from '../support/companies/other-program.ts';
 import { createApplication } from '../support/factories.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
+import { PassingClock } from '../support/passing-clock.ts';
 import { syncAccount } from '../support/sync.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -121,17 +122,19 @@ const LOSSES: readonly Loss[] = [
 
 /** All changes are lost together, so that one audit repairs them all. */
 describe.each(COMPANIES)('the audit of an account at $title that missed changes', (company) => {
+  const clock = new PassingClock();
   let stub: CompanyStub;
   let server: TestApp;
   let isLosing = false;
   let shownAtFirst: string[];
   let shownBefore: string[];
+  let shownSoon: string[];
   let shownAfter: string[];
   let account: { id: string; bearer: Record<string, string> };
 
   beforeAll(async () => {
-    stub = await company.start();
-    server = await startTestApp({ ...stub.environment, ROLES: 'api', ...PLENTY });
+    stub = await company.start(() => clock.now().getTime());
+    server = await startTestApp({ ...stub.environment, ROLES: 'api', ...PLENTY }, { clock });
     loseChanges(server, company.provider, () => isLosing);
     const email = `ann@${company.domain}`;
     stub.addUser(email, 'Ann');
@@ -147,6 +150,12 @@ describe.each(COMPANIES)('the audit of an account at $title that missed changes'
     await settle();
     shownBefore = await shown();
     await audit();
+    shownSoon = await shown();
+    // Calendars and contacts are listed a second time one after the other, an hour each.
+    for (let hours = 0; hours < 3; hours += 1) {
+      await clock.pass(3_601_000);
+      await settle();
+    }
     shownAfter = await shown();
   });
   afterAll(async () => {
@@ -176,7 +185,7 @@ describe.each(COMPANIES)('the audit of an account at $title that missed changes'
     for (let runs = 0; runs < 30; runs++) {
       // A pass that was requested just now would be repeated after 5 and 30 s.
       await rows(`update sync_job set active_at = 'epoch' where account_id = $1`);
-      const before = Date.now();
+      const before = clock.now().getTime();
       const { next } = outcomeOf(await syncAccount(server.app, dispatcher, account.id));
       if (next.kind === 'again' && next.at.getTime() > before + 5_000) return;
     }
@@ -219,6 +228,11 @@ describe.each(COMPANIES)('the audit of an account at $title that missed changes'
 
   it('changes nothing before the audit, because no change was reported', () => {
     expect(shownBefore).toEqual(shownAtFirst);
+  });
+
+  it('removes nothing before an hour has passed', () => {
+    const gone = difference(shownBefore, shownSoon).filter((line) => line.startsWith('- '));
+    expect(gone.filter((line) => /Old|folder Dropped|Cancelled|Stranger/.test(line))).toEqual([]);
   });
 
   it.each(LOSSES)('repairs $what', ({ repaired }) => {

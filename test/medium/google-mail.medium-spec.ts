@@ -476,13 +476,13 @@ describe('mail of Google accounts', () => {
       expect(await mail.findSent(account, message.messageIdHeader)).toMatchObject({ found: true });
     });
 
-    describe.each(['short', 'empty first'] as const)('when pages of Sent are %s', (pages) => {
+    describe.each(['short', 'empty first'] as const)('when pages of lists are %s', (pages) => {
       beforeEach(() => {
-        fixture.stub.habits.mailPages = pages;
+        fixture.stub.habits.pages = pages;
         fixture.stub.habits.messageIds = 'replaced';
       });
       afterEach(() => {
-        fixture.stub.habits.mailPages = 'full';
+        fixture.stub.habits.pages = 'full';
         fixture.stub.habits.messageIds = 'kept';
       });
 
@@ -504,6 +504,18 @@ describe('mail of Google accounts', () => {
 
       it('knows that a message was not sent after the last page', async () => {
         expect(await lookedUp(6, false)).toEqual({ found: false, conclusive: true });
+      });
+
+      it('saves a draft once if the response to the first request is lost', async () => {
+        const account = fixture.account();
+        const { mime, messageIdHeader } = outgoing(account, ['bo@elsewhere.test']);
+        const save = () =>
+          fixture.connector.mailbox.saveDraft(account, { mime, messageIdHeader }, null);
+        const match = ({ method, path }: StubRequest) => method === 'POST' && path.endsWith('/drafts'); // prettier-ignore
+        fixture.stub.faults.add({ match, answer: 'drop-after-done' });
+        expect(await codeOf(save())).toBe('outcome-unknown');
+        await save();
+        expect(mailboxOf(account).drafts.size).toBe(1);
       });
 
       it('does not claim that a message was not sent if too many were sent since', async () => {

@@ -308,7 +308,7 @@ describe('a sync pass', () => {
     const remote = await written('contact', id);
     const rows = await lockDuring(
       () => put(`/contacts/${id}`, { surname: 'King' }),
-      () => lockContacts(sql, ada.id, [remote], null),
+      () => lockContacts(sql, ada.id, [remote]),
     );
     expect(rows).toMatchObject([{ id, fields: { surname: 'King' }, writing: true }]);
   });
@@ -336,7 +336,7 @@ describe('a sync pass', () => {
     const remote = await written('event', id);
     const rows = await lockDuring(
       () => put(`/events/${id}`, { title: 'Renamed' }),
-      () => lockGroups(sql, calendarId, [remote], false),
+      () => lockGroups(sql, calendarId, [remote]),
     );
     expect(rows).toMatchObject([{ id, title: 'Renamed', writing: true }]);
   });

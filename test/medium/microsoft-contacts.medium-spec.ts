@@ -156,6 +156,21 @@ describe('contacts at the stub of Microsoft', () => {
     const error = (code: string) => ({ status: 404, body: { error: { code, message: '' } } });
     const nothing = { status: 200, body: { value: [] } };
 
+    it.each(['410', '404'])(
+      'lists everything again if the link to a page of the first listing is answered by %s',
+      async (status) => {
+        for (const name of ['One', 'Two', 'Three']) await create({ given_name: name });
+        const first = await contacts().listContactChanges(account, null, 2);
+        expect(first.more).toBe(true);
+        const match = ({ path, query }: StubRequest) =>
+          path.endsWith('/contacts') && [...query.keys()].some((key) => key.startsWith('$skip'));
+        const code = status === '410' ? 'syncStateNotFound' : 'ErrorItemNotFound';
+        const error = { code, message: 'Not found.' };
+        fixture.stub.faults.add({ match, answer: { status: Number(status), body: { error } } });
+        expect((await since(first.cursor)).contacts).toHaveLength(3);
+      },
+    );
+
     it('misses no contact that one list of a folder lacks', async () => {
       const team = store().addFolder('Team');
       const { immutableId } = store().add(team.id, { givenName: 'One' });

@@ -223,6 +223,21 @@ describe('a Microsoft mailbox that fails for a while', () => {
       expect((await world.api('get', '/account')).sync_state).toBe('running');
     });
 
+    it('is compared although it was not found when it was listed again', async () => {
+      const lost = await put('Lost in between');
+      await passes(2);
+      expect((await objects()).join()).toMatch('message Lost in between');
+      driver.stub.expireDeltaLinks();
+      await driver.remove(lost);
+      const match = ({ path, query }: StubRequest) =>
+        path.endsWith(`/${archive()}/messages/delta`) && query.has('$select');
+      const error = { code: 'ErrorItemNotFound', message: 'Not found.' };
+      driver.stub.faults.add({ match, answer: { status: 404, body: { error } } });
+      await passes(4);
+      expect((await objects()).join()).not.toMatch('message Lost in between');
+      expect((await world.api('get', '/account')).sync_state).toBe('running');
+    });
+
     it('loses only what was deleted, however much its list lacks', async () => {
       const ids: string[] = [];
       for (let n = 0; n < 130; n += 1) ids.push(await put(`Many ${n}`));
@@ -255,7 +270,7 @@ describe('a Microsoft mailbox that fails for a while', () => {
     });
   });
 
-  it('loses a calendar, a contact folder and a mail folder that were deleted, at once', async () => {
+  it('loses a calendar and a mail folder that were deleted at once, and a contact folder after an hour', async () => {
     const outlook = another();
     const calendars = await outlook.list('me/calendars');
     const team = calendars.find(({ name }) => name === 'Team');
@@ -270,8 +285,12 @@ describe('a Microsoft mailbox that fails for a while', () => {
     );
     mailbox.deleteFolder(projects!);
     await passes(2);
-    const left = await objects();
-    expect(left.join()).not.toMatch(/Team|Plan|Ada|Projects|One/);
+    expect((await objects()).join()).not.toMatch(/Team|Plan|Projects|One/);
+    await clock.pass(60 * MINUTE);
+    await passes(1);
+    const left = (await objects()).join();
+    expect(left).not.toMatch('Ada');
+    expect(left).toMatch('Bea');
   });
 
   it('believes that a calendar is empty when that has lasted for an hour', async () => {
@@ -287,5 +306,31 @@ describe('a Microsoft mailbox that fails for a while', () => {
     await clock.pass(60 * MINUTE);
     await passes(1);
     expect((await objects()).join()).not.toMatch('Stand-up');
+  });
+
+  it('keeps the events of a followed calendar whose list is empty, and finds none of them, for less than an hour', async () => {
+    const outlook = another();
+    for (const subject of ['First', 'Second'])
+      await outlook.send('POST', 'me/events', { subject, ...AT });
+    await passes(2);
+    const before = await objects();
+    expect(before.join()).toMatch('First');
+    const isEvent = ({ method, path }: StubRequest) =>
+      method === 'GET' && /\/calendars\/[^/]+\/events(\/|$)/.test(path);
+    const error = { code: 'ErrorItemNotFound', message: 'Not found.' };
+    const fail = (body: object, status: number, isList: boolean) =>
+      driver.stub.faults.add({
+        match: (one) => isEvent(one) && one.path.endsWith('/events') === isList,
+        answer: { status, body },
+        times: Infinity,
+      });
+    fail({ value: [], '@odata.count': 0 }, 200, true);
+    fail({ error }, 404, false);
+    await passes(10);
+    driver.stub.faults.clear();
+    expect(await objects()).toEqual(before);
+    await clock.pass(60 * MINUTE);
+    await passes(2);
+    expect(await objects()).toEqual(before);
   });
 });

@@ -3,7 +3,6 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { Migration20261124000500_spread_audits } from '../../migrations/Migration20261124000500_spread_audits.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
@@ -25,6 +24,7 @@ import {
 } from '../support/factories.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { syncAccount } from '../support/sync.ts';
+import { PassingClock } from '../support/passing-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 interface Audited {
@@ -40,11 +40,12 @@ describe('MirrorAudit', () => {
   let database: Database;
   let sandbox: MailPort;
   let application: TestApplication;
+  const clock = new PassingClock();
   const now = new Date();
   const longAgo = new Date(now.getTime() - 100 * 86_400_000);
 
   beforeAll(async () => {
-    server = await startTestApp({ ROLES: 'api' });
+    server = await startTestApp({ ROLES: 'api' }, { clock });
     database = server.app.get(Database);
     sandbox = server.app.get(ConnectorRegistry).requireMail('sandbox');
     application = await createApplication(server.app);
@@ -74,7 +75,7 @@ describe('MirrorAudit', () => {
       server.app.get(WatchLeases),
       server.app.get(MailboxWatches),
       server.app.get(MirrorAudit),
-      new SystemClock(),
+      clock,
     );
   }
   const never = (): never => {
@@ -103,7 +104,7 @@ describe('MirrorAudit', () => {
   /** Runs sync passes until the account waits for its next poll. */
   async function settle(account: TestAccount, dispatcher = dispatcherWith({})) {
     for (let runs = 1; ; runs++) {
-      const before = Date.now();
+      const before = clock.now().getTime();
       const { next, result } = outcomeOf(await syncAccount(server.app, dispatcher, account.id));
       const waits = next.kind === 'again' && next.at.getTime() > before + 5_000;
       if (waits) return { result, runs };
@@ -122,6 +123,12 @@ describe('MirrorAudit', () => {
       [account.id, kind === 'full'],
     );
     return settle(account, dispatcher);
+  }
+  /** The same, and an hour later: what seems to be gone needs a second answer. */
+  async function auditTwice(...audited: Parameters<typeof auditNow>) {
+    await auditNow(...audited);
+    await clock.pass(3_601_000);
+    return settle(audited[0], audited[1]);
   }
   const auditOf = async (account: TestAccount): Promise<Audited> => {
     const rows = await database.query<Audited>(
@@ -270,7 +277,7 @@ describe('MirrorAudit', () => {
       [account.id],
     );
     const { length: logged } = await folderChanges(account);
-    await auditNow(account);
+    await auditTwice(account);
     await expectEqual(account);
     expect((await folderChanges(account)).slice(logged)).toEqual([{ event: 'delete' }]);
   });
@@ -319,10 +326,29 @@ describe('MirrorAudit', () => {
     const account = await mirrored(4);
     await lose(account, 'deleted = true', 3);
     await settle(account);
-    expect(await inMirror(account)).toHaveLength(4);
     await auditNow(account);
+    expect(await inMirror(account)).toHaveLength(4);
+    await clock.pass(3_601_000);
+    await settle(account);
     expect(await inMirror(account)).toHaveLength(1);
     expect(await auditOf(account)).toMatchObject({ differences_found: 3, repaired: 3 });
+  });
+
+  it('removes nothing that the provider lists nowhere and does not find for less than an hour', async () => {
+    const account = await mirrored(3);
+    const before = await inMirror(account);
+    const failing = dispatcherWith({
+      listIds: async () => ({ ids: [], cursor: null }),
+      readMessages: async (_one, { providerIds }) => new Map(providerIds.map((id) => [id, null])),
+    });
+    await auditNow(account, failing);
+    await clock.pass(3_000_000);
+    await settle(account, failing);
+    expect(await inMirror(account)).toEqual(before);
+    await clock.pass(601_000);
+    await settle(account);
+    expect(await inMirror(account)).toEqual(before);
+    expect(await auditOf(account)).toMatchObject({ differences_found: 0 });
   });
 
   it('removes nothing when a listing is cut, because the second look finds the messages', async () => {
@@ -347,7 +373,7 @@ describe('MirrorAudit', () => {
         return sandbox.listIds?.(one, request) ?? never();
       },
     });
-    await auditNow(account, shut);
+    await auditTwice(account, shut);
     const [row] = await database.query(
       `select folders_skipped, surplus, missing, misplaced from mirror_audit where account_id = $1`,
       [account.id],
@@ -369,6 +395,8 @@ describe('MirrorAudit', () => {
     await database.query(`update mirror_audit set not_before = null where account_id = $1`, [
       account.id,
     ]);
+    await settle(account);
+    await clock.pass(3_601_000);
     await settle(account);
     expect(await inMirror(account)).toHaveLength(2);
   });
@@ -533,7 +561,7 @@ describe('MirrorAudit', () => {
     );
     await lose(account, `received_at = '${longAgo.toISOString()}'`, 4);
     await lose(account, 'deleted = true', 1);
-    await auditNow(account, dispatcherWith({}), 'recent');
+    await auditTwice(account, dispatcherWith({}), 'recent');
     expect(await inMirror(account)).toHaveLength(3);
   });
 });

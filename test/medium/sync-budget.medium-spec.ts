@@ -189,7 +189,8 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
   });
 
   describe('when an application has reached a ceiling', () => {
-    const reached = () => new CeilingReachedError('gmail', 1000, 0.8, new Date('2026-01-01'));
+    const reached = () =>
+      new CeilingReachedError('gmail', { units: 1000, isOwn: false }, 0.8, new Date('2026-01-01'));
 
     it.each([
       ['the history of the mailbox', () => (mail = () => reached())],

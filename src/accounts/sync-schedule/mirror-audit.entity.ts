@@ -120,6 +120,8 @@ const MirrorAuditSchema = defineEntity({
     collectionsAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
     /** The audit of calendars and contacts that has begun; `null` if there is none. */
     collections: p.json<CollectionRound>().nullable(),
+    /** True if a list lacked objects that the mirror has, and no audit has begun since. */
+    collectionsDoubted: p.boolean().default(false),
     /** Results of its last complete audit. */
     eventsChecked: p.integer().default(0),
     eventsRepaired: p.integer().default(0),

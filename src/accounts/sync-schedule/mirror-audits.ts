@@ -24,6 +24,8 @@ export interface AuditTimes {
   /** True if an audit of the mailbox has begun. */
   auditBegun: boolean | null;
   collectionsAuditAt: Date | null;
+  /** True if a list of calendars or contacts lacked objects, and no audit has listed them again. */
+  collectionsDoubted: boolean | null;
   /** `AuditState.unrepaired` and `AuditState.failed`. */
   unrepairedDifferences: number | null;
   failedAudits: number | null;
@@ -34,6 +36,7 @@ export const AUDIT_TIMES = {
   columns: `
     audit.recent_at as "recentAuditAt", audit.full_at as "fullAuditAt", audit.not_before as "auditNotBefore",
     audit.round is not null as "auditBegun", audit.collections_at as "collectionsAuditAt",
+    audit.collections_doubted or audit.collections is not null as "collectionsDoubted",
     audit.unrepaired as "unrepairedDifferences", audit.failed as "failedAudits"`,
   /** @param accountId an SQL expression */
   join: (accountId: string): string =>
@@ -185,6 +188,17 @@ const COLLECTIONS = `
   select collections_at as "dueAt", case when collections #> '{events,skipped}' is not null then collections end as round
   from mirror_audit where account_id = $1`;
 
+const BEGIN_COLLECTIONS = `
+  update mirror_audit set collections = $2, collections_doubted = false where account_id = $1`;
+
+// An audit that waits for its second list goes on waiting.
+const REQUEST_COLLECTIONS = `
+  insert into mirror_audit as a (account_id, recent_at, full_at, collections_at, counted, collections_doubted)
+  values ($1, $2::timestamptz, $2::timestamptz, $2::timestamptz, '{}', true)
+  on conflict (account_id) do update
+    set collections_doubted = true,
+      collections_at = case when a.collections is null then least(a.collections_at, $2::timestamptz) else a.collections_at end`;
+
 const STORE_COLLECTIONS = `update mirror_audit set collections = $2 where account_id = $1`;
 
 const POSTPONE_COLLECTIONS = `update mirror_audit set collections_at = $2 where account_id = $1`;
@@ -198,7 +212,8 @@ const countsOf = (kind: 'events' | 'contacts') =>
 
 const FINISH_COLLECTIONS = `
   update mirror_audit
-  set collections = null, collections_at = $2, checked_at = coalesce($3, checked_at),
+  set collections = null, collections_at = case when collections_doubted then $4::timestamptz else $2::timestamptz end,
+    checked_at = coalesce($3, checked_at),
     ${countsOf('events')}, ${countsOf('contacts')}
   where account_id = $1`;
 
@@ -292,6 +307,23 @@ export function collectionsState(
   return stateOf<CollectionsState>(sql, COLLECTIONS, accountId, first);
 }
 
+/** Stores an audit of calendars and contacts that begins. */
+export async function beginCollections(
+  sql: Sql,
+  accountId: string,
+  round: CollectionRound,
+): Promise<void> {
+  await sql.query(BEGIN_COLLECTIONS, [accountId, JSON.stringify(round)]);
+}
+
+/**
+ * Makes the account's next audit of calendars and contacts due, also where mirrors are not audited:
+ * a list lacked objects that the mirror has.
+ */
+export async function requestCollections(sql: Sql, accountId: string, at: Date): Promise<void> {
+  await sql.query(REQUEST_COLLECTIONS, [accountId, at]);
+}
+
 /** Stores the progress of the account's audit of calendars and contacts. */
 export async function storeCollections(
   sql: Sql,
@@ -308,25 +340,27 @@ export async function postponeCollections(sql: Sql, accountId: string, until: Da
 
 /**
  * Records the result of the account's audit of calendars and contacts, as `storeCollections` has
- * stored it.
+ * stored it. The next one is due at once if it was requested meanwhile.
  * @param checkedAt of an account without a mailbox; `null` for others
  */
 export async function finishCollections(
   sql: Sql,
   accountId: string,
   {
+    at,
     dueAt,
     checkedAt,
     events,
     contacts,
   }: {
+    at: Date;
     dueAt: Date;
     checkedAt: Date | null;
     events: CollectionCounts;
     contacts: CollectionCounts;
   },
 ): Promise<void> {
-  await sql.query(FINISH_COLLECTIONS, [accountId, dueAt, checkedAt]);
+  await sql.query(FINISH_COLLECTIONS, [accountId, dueAt, checkedAt, at]);
   await sql.query(ADD_TOTAL, ['contacts', JSON.stringify(contacts), 'changed']);
   await sql.query(ADD_TOTAL, ['events', JSON.stringify(events), 'changed']);
 }

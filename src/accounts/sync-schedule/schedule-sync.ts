@@ -69,7 +69,7 @@ const LOOK_SOON = `
 const RESTART = `
   update sync_job set fence = fence + 1, state = 0, worker_id = null, handoff_at = null, crashes = 0, run_at = now(),
     cursor = null, current_since = null, calendars_at = null, contacts_at = null, contacts_cursor = null,
-    contacts_since = null, contacts_emptied_since = null, again = false, failures = 0, well_since = null, reading = null
+    contacts_since = null, again = false, failures = 0, well_since = null, reading = null
   where account_id = $1`;
 
 const FORGET_AUDIT = 'delete from mirror_audit where account_id = $1';

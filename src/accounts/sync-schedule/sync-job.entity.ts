@@ -34,11 +34,6 @@ const SyncJobSchema = defineEntity({
     contactsCursor: p.text().nullable(),
     contactsSince: p.datetime().columnType('timestamptz').nullable(),
     /**
-     * Since when a complete list of the address book is empty although the mirror has contacts;
-     * `null` if the last answer was otherwise (ADR 0124).
-     */
-    contactsEmptiedSince: p.datetime().columnType('timestamptz').nullable(),
-    /**
      * When the account last changed, or a sync pass was last requested. The longer ago, the longer
      * the account waits for its next poll.
      */

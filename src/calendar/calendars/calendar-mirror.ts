@@ -14,13 +14,10 @@ export interface MirrorCalendar {
   eventCursor: string | null;
   /** `null` until the mirror has all events of the calendar. */
   eventsSince: Date | null;
-  /** Since when a complete list of the events is empty, against the mirror; `null` if it is not. */
-  emptiedSince: Date | null;
 }
 
 const CALENDARS = `
-  select id, provider_id as "providerId", timezone, event_cursor as "eventCursor", events_since as "eventsSince",
-    emptied_since as "emptiedSince"
+  select id, provider_id as "providerId", timezone, event_cursor as "eventCursor", events_since as "eventsSince"
   from calendar where account_id = $1 and provider_id is not null and not deleting
   order by is_primary desc, id`;
 
@@ -89,21 +86,15 @@ const LOCK = `select id, metadata from calendar where id = $1 and account_id = $
 const REMOVE = `delete from calendar where id = $1`;
 
 const STORE_CURSOR = `
-  update calendar set event_cursor = $2, events_since = coalesce(events_since, $3), emptied_since = null
+  update calendar set event_cursor = $2, events_since = coalesce(events_since, $3)
   where id = $1`;
 
-const NOTE = {
-  missing:
-    'update calendar set missing_since = coalesce(missing_since, $2) where id = $1 returning missing_since as since',
-  emptied:
-    'update calendar set emptied_since = coalesce(emptied_since, $2) where id = $1 returning emptied_since as since',
-} as const;
+const NOTE_ABSENCE = `
+  update calendar set missing_since = coalesce(missing_since, $2) where id = $1
+  returning missing_since as since`;
 
-const FORGET = {
-  missing:
-    'update calendar set missing_since = null where account_id = $1 and missing_since is not null',
-  emptied: 'update calendar set emptied_since = null where id = $1',
-} as const;
+const FORGET_ABSENCE = `
+  update calendar set missing_since = null where account_id = $1 and missing_since is not null`;
 
 /** A calendar that a sync pass has written. */
 export interface MirroredCalendar {
@@ -210,26 +201,18 @@ export async function removeCalendar(sql: Sql, calendarId: string): Promise<void
   await sql.query(REMOVE, [calendarId]);
 }
 
-/** What a provider no longer shows: a calendar, or the events of one. */
-export type Absence = keyof typeof NOTE;
-
 /**
- * Notes that a provider does not show a calendar, or any of its events.
+ * Notes that a provider does not show a calendar.
  * @returns since when it has not: `at` for the first time
  */
-export async function noteAbsence(
-  sql: Sql,
-  absence: Absence,
-  calendarId: string,
-  at: Date,
-): Promise<Date> {
-  const [noted] = await sql.query<{ since: Date }>(NOTE[absence], [calendarId, at]);
+export async function noteAbsence(sql: Sql, calendarId: string, at: Date): Promise<Date> {
+  const [noted] = await sql.query<{ since: Date }>(NOTE_ABSENCE, [calendarId, at]);
   return noted?.since ?? at;
 }
 
-/** Forgets what `noteAbsence` has noted: of all calendars of an account, or of one's events. */
-export async function forgetAbsence(sql: Sql, absence: Absence, id: string): Promise<void> {
-  await sql.query(FORGET[absence], [id]);
+/** Forgets what `noteAbsence` has noted of the calendars of an account. */
+export async function forgetAbsences(sql: Sql, accountId: string): Promise<void> {
+  await sql.query(FORGET_ABSENCE, [accountId]);
 }
 
 /**

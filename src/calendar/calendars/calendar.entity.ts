@@ -45,8 +45,6 @@ const CalendarSchema = defineEntity({
      * last answer was otherwise (ADR 0124).
      */
     missingSince: p.datetime().columnType('timestamptz').nullable(),
-    /** The same for its events: since when a complete list of them is empty. */
-    emptiedSince: p.datetime().columnType('timestamptz').nullable(),
     metadata: p.json<Record<string, string>>(),
     ...timestampColumns,
   },

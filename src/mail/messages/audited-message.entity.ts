@@ -23,6 +23,8 @@ const CandidateMessageSchema = defineEntity({
     providerId: p.text().primary(),
     /** How often the audit has looked at it without a result. */
     looks: p.smallint().default(0),
+    /** When the provider first answered that it does not exist; `null` if it has not. */
+    goneSince: p.datetime().columnType('timestamptz').nullable(),
   },
 });
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 
 /* SQL with which an audit compares a folder at the provider with the mirror. */
@@ -43,7 +43,16 @@ const COMPARE = `
   on conflict do nothing`;
 
 const CANDIDATES = `
-  select provider_id as "providerId" from candidate_message where account_id = $1 order by provider_id limit $2`;
+  select provider_id as id from candidate_message
+  where account_id = $1 and (gone_since is null or gone_since <= $3) order by provider_id limit $2`;
+
+const GONE_SINCE = `
+  select min(gone_since) as since from candidate_message where account_id = $1 and gone_since is not null`;
+
+const NOTE_GONE = `
+  update candidate_message set gone_since = $3
+  where account_id = $1 and provider_id = any($2::text[]) and gone_since is null
+  returning provider_id as id`;
 
 const COUNT_LOOK = `
   update candidate_message set looks = looks + 1 where account_id = $1 and provider_id = any($2::text[])`;
@@ -100,10 +109,37 @@ export async function compareListing(
   await sql.query(COMPARE, [accountId, folderId, since, beganAt]);
 }
 
-/** Provider ids of candidates. */
-export async function candidates(sql: Sql, accountId: string, limit: number): Promise<string[]> {
-  const rows = await sql.query<{ providerId: string }>(CANDIDATES, [accountId, limit]);
-  return rows.map(({ providerId }) => providerId);
+/**
+ * Provider ids of candidates.
+ * @param goneBefore those of which `noteGone` has noted a later time are left out
+ */
+export async function candidates(
+  sql: Sql,
+  accountId: string,
+  limit: number,
+  goneBefore: Date,
+): Promise<string[]> {
+  return idsOf(await sql.query<{ id: string }>(CANDIDATES, [accountId, limit, goneBefore]));
+}
+
+/**
+ * Notes that the provider has answered that candidates do not exist.
+ * @returns those of which it was not noted before
+ */
+export async function noteGone(
+  sql: Sql,
+  accountId: string,
+  providerIds: readonly string[],
+  at: Date,
+): Promise<string[]> {
+  if (providerIds.length === 0) return [];
+  return idsOf(await sql.query<{ id: string }>(NOTE_GONE, [accountId, providerIds, at]));
+}
+
+/** The earliest time that `noteGone` has noted of the candidates; `null` for none. */
+export async function goneSince(sql: Sql, accountId: string): Promise<Date | null> {
+  const [row] = await sql.query<{ since: Date | null }>(GONE_SINCE, [accountId]);
+  return row?.since ?? null;
 }
 
 /** Counts a look at candidates, before it begins. */

@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { APIS_WITH_CEILING, MOST_CEILING } from './operator-ceilings.ts';
 import { COMPANY_APIS, type CompanyApi } from '../../platform/budgets/company-api.ts';
 import { filterText } from '../search/list.schema.ts';
 
 const APIS = Object.keys(COMPANY_APIS) as [CompanyApi, ...CompanyApi[]];
+const apiWithCeiling = z.enum(APIS_WITH_CEILING as [CompanyApi, ...CompanyApi[]]);
 const units = z.number();
 
 /** `GET /admin/api-use`. */
@@ -76,5 +78,41 @@ export const apiUseView = z
           cost_forecast: null,
         },
       ],
+    },
+  });
+
+/** Body of `PUT /admin/applications/{id}/ceilings`. */
+export const ceilingBody = z
+  .object({
+    api: apiWithCeiling.describe('The API'),
+    units: z
+      .number()
+      .int()
+      .min(0)
+      .max(MOST_CEILING)
+      .nullable()
+      .describe(
+        'What the application may use in a day (UTC): quota units of Gmail, requests of Microsoft Graph. 0: no ceiling; null: that of the setting',
+      ),
+  })
+  .meta({ id: 'SetCeiling', example: { api: 'gmail' as const, units: 20_000_000 } });
+export type CeilingBody = z.infer<typeof ceilingBody>;
+
+export const ceilingView = z
+  .object({
+    application_id: z.string().describe('Id of the application'),
+    api: apiWithCeiling.describe('The API'),
+    ceiling: units.nullable().describe('What may be used in a day; null: no ceiling'),
+    is_own: z
+      .boolean()
+      .describe('True if it was set for this application, false if it is that of the setting'),
+  })
+  .meta({
+    id: 'Ceiling',
+    example: {
+      application_id: '019aa1b2-0000-7000-8000-000000000002',
+      api: 'gmail' as const,
+      ceiling: 20_000_000,
+      is_own: true,
     },
   });

@@ -50,7 +50,8 @@ export async function countedUse(
        coalesce(sum(u.units) filter (where u.day >= ${month}::date), 0)::float8 as month,
        coalesce(sum(greatest(0, u.units - f.free)) filter (where u.day >= ${month}::date and u.day < ${today}::date), 0)::float8 as "paidBefore",
        coalesce(sum(u.units) filter (where u.day >= ${recent}::date and u.day < ${today}::date), 0)::float8 as recent,
-       greatest(0, ${today}::date - greatest(${recent}::date, min(u.day)))::int as "recentDays"
+       greatest(0, ${today}::date - greatest(${recent}::date, min(u.day)))::int as "recentDays",
+       (select c.units::float8 from api_ceiling c where c.application_id = a.id and c.api = u.api) as "ownCeiling"
      from api_use u join application a on a.id = u.application_id
        left join unnest(${apis}::text[], ${free}::bigint[]) f(api, free) on f.api = u.api
      where ${where.text} group by a.id, u.api order by month desc, a.id, u.api limit ${most ?? 'all'}`,

@@ -14,6 +14,7 @@ const COUNTED: CountedUse = {
   paidBefore: 0,
   recent: 0,
   recentDays: 7,
+  ownCeiling: null,
 };
 
 function forecast(counted: Partial<CountedUse>, config: Partial<ApiUseConfig> = {}) {

@@ -25,10 +25,15 @@ export interface CountedUse {
   /** Of the last complete days, and how many of them there are since the first use. */
   recent: number;
   recentDays: number;
+  /** Set by an operator for this application, 0 = no ceiling; `null`: the setting applies. */
+  ownCeiling: number | null;
 }
 
 /** What an application uses of an API, and what that will be at the end of the month. */
-export interface ApiUseState extends Omit<CountedUse, 'paidBefore' | 'recent' | 'recentDays'> {
+export interface ApiUseState extends Omit<
+  CountedUse,
+  'paidBefore' | 'recent' | 'recentDays' | 'ownCeiling'
+> {
   company: 'google' | 'microsoft';
   /** What the numbers count: `units` are the company's quota units. */
   counts: 'units' | 'requests';
@@ -61,7 +66,7 @@ export function monthOf(now: Date): { start: Date; end: Date } {
 
 /** Adds the forecast to what was counted until `now`. */
 export function forecastOf(
-  { paidBefore, recent, recentDays, ...counted }: CountedUse,
+  { paidBefore, recent, recentDays, ownCeiling, ...counted }: CountedUse,
   now: Date,
   config: ApiUseConfig,
   about: Pick<ApiUseState, 'company' | 'counts'>,
@@ -82,7 +87,7 @@ export function forecastOf(
     ...about,
     perDay,
     monthForecast: counted.month - counted.today + wholeToday + perDay * daysLeft,
-    ceiling: ceilings[counted.api] || null,
+    ceiling: (ownCeiling ?? ceilings[counted.api]) || null,
     freePerDay,
     paid: paidBefore + paidOn(counted.today),
     paidForecast,

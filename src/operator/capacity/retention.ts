@@ -39,6 +39,7 @@ export function retentionOf(
     fixed('Access tokens that ended', ['access_token'], '30 days'),
     fixed('Use of quotas', ['quota_use'], '31 days'),
     fixed('Use of the APIs of Google and Microsoft', ['api_use'], '400 days'),
+    fixed('Ceilings of applications', ['api_ceiling'], 'until the application is deleted'),
     fixed('Idempotency keys', ['idempotency_key'], '24 hours'),
     fixed('Mails that prove addresses', ['address_loop'], '7 days'),
     {

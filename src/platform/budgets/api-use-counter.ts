@@ -3,6 +3,7 @@ import type { Clock } from '../base/time/clock.ts';
 import type { Database } from '../database/sql.ts';
 import { apiUnits } from '../metrics/metrics.ts';
 import { dayOf } from '../quotas/quota.ts';
+import { ownCeilings } from './api-ceilings.ts';
 import { addApiUse, usedOn } from './api-use-rows.ts';
 import { isInBackground } from './background-work.ts';
 import type { BudgetPriority } from './budget-limit.ts';
@@ -46,6 +47,8 @@ function shareOf(priority: BudgetPriority): number {
 export class ApiUseCounter implements BeforeApplicationShutdown {
   readonly #log = new Logger('ApiUseCounter');
   readonly #counts = new Map<string, Count>();
+  /** Ceilings of single applications; `null` before the first reading. */
+  #own: Promise<ReadonlyMap<string, number>> | null = null;
   /** Stores run one after the other: two at a time would add the same counts twice. */
   #storing: Promise<void> = Promise.resolve();
 
@@ -65,8 +68,9 @@ export class ApiUseCounter implements BeforeApplicationShutdown {
   }
 
   /**
-   * Call it before units are taken from a budget. Without a ceiling it does nothing; otherwise the
-   * first call of a day reads what other processes have counted.
+   * Call it before units are taken from a budget. Without a ceiling it runs no statement, except
+   * for the first call of the process; otherwise the first call of a day reads what other processes
+   * have counted.
    * @throws {CeilingReachedError} if the application has used its share of the ceiling
    */
   async assertBelowCeiling(
@@ -74,17 +78,36 @@ export class ApiUseCounter implements BeforeApplicationShutdown {
     api: CompanyApi,
     priority: BudgetPriority,
   ): Promise<void> {
-    const ceiling = this.ceilings[api] ?? 0;
-    if (ceiling === 0 || priority === 'send') return;
+    if (priority === 'send') return;
+    const own = (await this.#ownCeilings()).get(`${applicationId} ${api}`);
+    const ceiling = own ?? this.ceilings[api] ?? 0;
+    if (ceiling === 0) return;
     const count = this.#countOf(applicationId, api);
     count.reading ??= this.#read(count);
     await count.reading;
     const share = shareOf(priority);
     if (count.stored + count.waiting >= ceiling * share)
-      throw new CeilingReachedError(api, ceiling, share, this.clock.now());
+      throw new CeilingReachedError(api, { units: ceiling, isOwn: own !== undefined }, share, this.clock.now()); // prettier-ignore
   }
 
-  /** Adds the counts of this process to those of all. What cannot be stored is tried again. */
+  /** Read with the first call, and again whenever counts are stored: operators change them. */
+  #ownCeilings(): Promise<ReadonlyMap<string, number>> {
+    this.#own ??= this.#readCeilings().catch((error: unknown) => {
+      this.#own = null;
+      throw error;
+    });
+    return this.#own;
+  }
+
+  async #readCeilings(): Promise<ReadonlyMap<string, number>> {
+    const all = await ownCeilings(this.database);
+    return new Map(all.map(({ applicationId, api, units }) => [`${applicationId} ${api}`, units]));
+  }
+
+  /**
+   * Adds the counts of this process to those of all, and reads the ceilings again. What cannot be
+   * stored is tried again.
+   */
   async store(): Promise<void> {
     const earlier = this.#storing.catch(() => undefined);
     this.#storing = earlier.then(() => this.#store());
@@ -123,6 +146,7 @@ export class ApiUseCounter implements BeforeApplicationShutdown {
     const waiting = [...this.#counts.values()].filter((count) => count.waiting > 0);
     for (let from = 0; from < waiting.length; from += TOGETHER)
       await this.#storeSome(waiting.slice(from, from + TOGETHER));
+    if (this.#own) this.#own = Promise.resolve(await this.#readCeilings());
     const today = dayOf(this.clock.now());
     for (const [key, { day, waiting: left }] of this.#counts)
       if (day !== today && left === 0) this.#counts.delete(key);

@@ -1,6 +1,7 @@
 import type { Sql } from '../database/sql.ts';
 import { columnsOf } from '../database/sql.ts';
 import { dayOf } from '../quotas/quota.ts';
+import { removeOwnCeilings } from './api-ceilings.ts';
 import type { CompanyApi } from './company-api.ts';
 
 /** What an application has used of an API on one day. */
@@ -57,8 +58,12 @@ export async function usedOn(
 
 const DELETE = 'delete from api_use where application_id = $1 returning 1';
 
-/** Deletes what an application has used. @returns how many rows it deleted */
+/**
+ * Deletes what an application has used, and its ceilings.
+ * @returns how many rows of use it deleted
+ */
 export async function deleteApiUse(sql: Sql, applicationId: string): Promise<number> {
+  await removeOwnCeilings(sql, applicationId, null);
   return (await sql.query(DELETE, [applicationId])).length;
 }
 

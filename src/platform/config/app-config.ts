@@ -329,7 +329,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
       audit: {
         /**
          * Seconds between two audits of the recent messages of a mailbox; 0 = mailboxes are not
-         * audited.
+         * audited, and calendars and contacts only if a list of them lacks something.
          */
         seconds: env.SYNC_AUDIT_SECONDS,
         /** Messages received in this many days are recent. */

@@ -4,7 +4,7 @@ import type { BudgetPriority } from '../../platform/budgets/budget-limit.ts';
 import type { GmailCosts } from '../../platform/config/gmail-costs.ts';
 import type { ProviderAccount } from '../port/connector.ts';
 import type { QueryValue } from '../rest/rest-client.ts';
-import type { GoogleApi, GoogleCost } from './google-api.ts';
+import { type GoogleApi, type GoogleCost, googlePages } from './google-api.ts';
 
 /** Most ids on one page of a list. */
 export const LIST_PAGE = 500;
@@ -178,19 +178,21 @@ export class GmailReader {
     );
   }
 
-  /** @throws {GoogleError} `not-found` if Gmail no longer knows changes since then */
-  history(account: ProviderAccount, startHistoryId: string, maxResults: number) {
-    return this.api.read(
-      account,
-      {
-        method: 'GET',
-        path: `${ME}/history`,
-        query: { startHistoryId, maxResults },
-        units: this.costs['history.list'],
-        priority: 'interactive',
-      },
-      historyList,
-    );
+  /**
+   * The next records of the history. A page may be empty although others follow.
+   * @returns the first page with a record, or the last one
+   * @throws {GoogleError} `not-found` if Gmail no longer knows changes since then
+   */
+  async history(account: ProviderAccount, startHistoryId: string, maxResults: number) {
+    const path = `${ME}/history`;
+    const cost = { units: this.costs['history.list'], priority: 'interactive' } as const;
+    const read = (pageToken: string | undefined) => {
+      const query = { startHistoryId, maxResults, pageToken };
+      return this.api.read(account, { method: 'GET', path, query, ...cost }, historyList);
+    };
+    for await (const page of googlePages(read))
+      if (page.history.length > 0 || !page.nextPageToken) return page;
+    throw new ProviderError('temporary', 'Google: the history does not end');
   }
 
   /** The labels and the date of a message. */

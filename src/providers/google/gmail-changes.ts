@@ -127,13 +127,13 @@ export class GmailChanges {
     // Before the lists: what changes while they are read is found by the history.
     const { historyId } = await this.gmail.profile(account, 'interactive');
     const folders = foldersOf(await this.gmail.labels(account, 'interactive'));
-    const { messages: refs } = await this.gmail.list(account, {
+    const { messages: refs, nextPageToken } = await this.gmail.list(account, {
       q: sinceWords(since),
       maxResults: Math.min(limit, MOST_NEW),
     });
     const ids = refs.map(({ id }) => id);
     const { messages, failed } = await this.#read(account, ids, since);
-    const isComplete = ids.length === 0 && !again;
+    const isComplete = ids.length === 0 && nextPageToken === undefined && !again;
     const newest = Math.max(...messages.map(({ receivedAt }) => unixSeconds(receivedAt)));
     const until = Number.isFinite(newest) ? newest : unixSeconds(this.clock.now()) + DAY;
     const start = { stage: 'list', pageToken: null, before: until, until, again } as const;

@@ -59,8 +59,11 @@ export class GmailLists {
       { q, pageToken: listing.pageToken, maxResults: Math.min(limit, LIST_PAGE) },
       list,
     );
-    if (refs.length === 0) return { messages: [], next: null };
     const { before } = listing;
+    const nextAt = (oldest: number) =>
+      nextPageToken === undefined ? null : { pageToken: nextPageToken, before: oldest };
+    // A page may be empty although others follow.
+    if (refs.length === 0) return { messages: [], next: nextAt(before) };
     const oldest = await this.#oldest(account, refs, since);
     const words = `${NO_CHATS} after:${oldest - 1} before:${before + 1}`;
     const labelsOf = await this.#labelsOf(account, refs, labels, words);
@@ -72,8 +75,7 @@ export class GmailLists {
       receivedAt: new Date((before - step * index) * 1000),
       content: { kind: 'listed', headers: null, snippet: null },
     }));
-    const next = nextPageToken === undefined ? null : { pageToken: nextPageToken, before: oldest };
-    return { messages, next };
+    return { messages, next: nextAt(oldest) };
   }
 
   /** The ids of all messages. */

@@ -87,14 +87,12 @@ export class GmailLookups {
     messageIdHeader: string,
     mime: Buffer,
   ): Promise<GmailDraft | undefined> {
-    const [saved] = (await this.gmail.drafts(account, withHeader(messageIdHeader), undefined))
-      .drafts;
+    const [saved] = await this.#drafts(account, 1, withHeader(messageIdHeader));
     if (saved) return saved;
     const written = dateIn(fieldsOfMessage(mime)) ?? this.clock.now();
     const wanted = new Wanted(['draft'], messageIdHeader, null, before(written));
-    const { drafts } = await this.gmail.drafts(account, undefined, undefined);
     // Newest first: mostly, the first one is older, and the last that is read.
-    for (const draft of drafts.slice(0, COMPARED_DRAFTS)) {
+    for (const draft of await this.#drafts(account, COMPARED_DRAFTS)) {
       const read = await this.#read(account, draft.message.id, 'interactive');
       if (read && wanted.is(read)) return draft;
       if (read && dateOf(read) < wanted.since) return undefined;
@@ -143,6 +141,22 @@ export class GmailLookups {
     }
     const isWhole = next === undefined && ids.length <= COMPARED;
     return { ids: ids.slice(0, COMPARED), isWhole };
+  }
+
+  /**
+   * Drafts, the newest first. As with `#list`, only a page without a token is the last one.
+   * @param most how many are wanted
+   */
+  async #drafts(account: ProviderAccount, most: number, q?: string): Promise<GmailDraft[]> {
+    const drafts: GmailDraft[] = [];
+    let next: string | undefined;
+    for (let pages = 0; pages < MOST_PAGES && drafts.length < most; pages++) {
+      const page = await this.gmail.drafts(account, q, next);
+      drafts.push(...page.drafts);
+      next = page.nextPageToken;
+      if (next === undefined) break;
+    }
+    return drafts.slice(0, most);
   }
 
   /** Compares messages, the newest first, until one is older than the message can be. */

@@ -2,11 +2,15 @@ import { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { InstancePosition, ProviderAccount } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
+import { googlePages } from './google-api.ts';
 import type { CalendarApi } from './google-calendar-api.ts';
 import { EventIds } from './google-event-ids.ts';
 import { googleEvent } from './google-event.ts';
 
-const instanceList = z.object({ items: z.array(googleEvent).default([]) });
+const instanceList = z.object({
+  items: z.array(googleEvent).default([]),
+  nextPageToken: z.string().optional(),
+});
 
 /**
  * Finds the instances of series. The id of an instance is mostly that of its series and its start.
@@ -48,13 +52,17 @@ export class GoogleInstances {
 
   async #listed(account: ProviderAccount, { series, start }: InstancePosition) {
     const { calendarId, eventId } = EventIds.require(series);
-    const request = {
-      method: 'GET',
-      path: `${pathOf(calendarId)}/${encodeURIComponent(eventId)}/instances`,
-      query: { originalStart: readable(start), showDeleted: true, maxResults: 1 },
-    } as const;
-    const [found] = (await nullIfGone(this.api.read(account, request, instanceList)))?.items ?? [];
-    return found ? { ids: EventIds.of(calendarId, found.id), status: found.status } : null;
+    const path = `${pathOf(calendarId)}/${encodeURIComponent(eventId)}/instances`;
+    const query = { originalStart: readable(start), showDeleted: true, maxResults: 1 };
+    const pages = googlePages(async (pageToken) => {
+      const request = { method: 'GET', path, query: { ...query, pageToken } } as const;
+      return (await nullIfGone(this.api.read(account, request, instanceList))) ?? { items: [] };
+    });
+    for await (const { items } of pages) {
+      const [found] = items;
+      if (found) return { ids: EventIds.of(calendarId, found.id), status: found.status };
+    }
+    return null;
   }
 }
 

@@ -263,11 +263,12 @@ export class GraphChanges {
       return { ...NOTHING, ...progressOf(after), ...unreadFolder(cursor, folderId, read.error) };
     }
     if (!page) {
-      const begin = { ...state, link: null };
-      const { [folderId]: _gone, ...others } = cursor.folders;
-      // A folder without a state was deleted: the next round notices its absence.
-      const folders = state.link === null ? others : { ...cursor.folders, [folderId]: begin };
-      return { ...NOTHING, cursor: write({ ...cursor, folders }), more: true };
+      const now = this.clock.now().getTime();
+      // Without a link, the folder was deleted or is not found for a while. The next round lists
+      // the folders, and tries those again that are still there.
+      const begin = state.link === null ? stalledState(state, now) : { ...state, link: null };
+      const after = { ...cursor, folders: { ...cursor.folders, [folderId]: begin } };
+      return { ...NOTHING, ...progressOf(after) };
     }
     const isAgain = state.stage === 'again';
     const wanted = inTime(page.messages, request);

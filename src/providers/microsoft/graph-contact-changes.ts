@@ -63,13 +63,29 @@ export class GraphContactChanges {
     limit: number,
   ): Promise<ContactChanges> {
     const at = readCursor(cursor, cursorShape) ?? (await this.#begin(account));
-    if (at.listing) return this.#page(account, at, at.listing, limit);
+    if (at.listing) return this.#listed(account, at, at.listing, limit);
     const next = at.waiting.length > 0 ? at : await this.#changed(account, at);
-    if (next === null) {
-      const anew = await this.#begin(account, Object.keys(at.links));
-      return this.#page(account, anew, anew.listing ?? [], limit);
+    return next === null ? this.#anew(account, at, limit) : this.#waiting(account, next, limit);
+  }
+
+  async #anew(account: ProviderAccount, at: Cursor, limit: number): Promise<ContactChanges> {
+    const anew = await this.#begin(account, Object.keys(at.links));
+    return this.#page(account, anew, anew.listing ?? [], limit);
+  }
+
+  /** A page of the first listing. A link that is too old, or a deleted folder, begins it again. */
+  async #listed(
+    account: ProviderAccount,
+    at: Cursor,
+    listing: NonNullable<Cursor['listing']>,
+    limit: number,
+  ): Promise<ContactChanges> {
+    try {
+      return await this.#page(account, at, listing, limit);
+    } catch (error) {
+      if (error instanceof GraphError && error.isLostLink) return this.#anew(account, at, limit);
+      throw error;
     }
-    return this.#waiting(account, next, limit);
   }
 
   /**
@@ -99,7 +115,7 @@ export class GraphContactChanges {
         first.page === null
           ? { path: contactsOf(first.folder), query }
           : { path: first.page, root: true };
-      const { value, next } = await this.#pageOf(account, request);
+      const { value, next } = await this.api.page(account, { ...COST, ...request });
       for (const one of value) {
         const contact = graphContact.safeParse(one).data;
         if (contact) contacts.push(this.reader.remoteOf(contact));
@@ -110,11 +126,6 @@ export class GraphContactChanges {
     const present = more ? null : await this.#allIds(account, Object.keys(at.links));
     const cursor = JSON.stringify({ ...at, listing: more ? left : null } satisfies Cursor);
     return { cursor, more, contacts, removed: [], present };
-  }
-
-  /** A link to a page that is too old begins everything again. */
-  async #pageOf(account: ProviderAccount, request: Pick<GraphRequest, 'path' | 'query' | 'root'>) {
-    return this.api.page(account, { ...COST, ...request });
   }
 
   /** @returns `null` if everything has to be listed again */

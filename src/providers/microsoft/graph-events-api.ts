@@ -114,8 +114,8 @@ export class GraphEventsApi {
   /**
    * The instance of a series with this start, changed or not; `null` if it was deleted.
    * @throws {ProviderError} `rejected` if there is none and the others do not follow the rule of
-   *   the series as it is read here: then nothing proves that it was deleted; `temporary` if the
-   *   series has no instance at all: Exchange deletes a series with its last one
+   *   the series as it is read here: then nothing proves that it was deleted. `temporary` if the
+   *   series has no instance at all. Exchange deletes a series with its last one.
    */
   async occurrenceAt(
     account: ProviderAccount,

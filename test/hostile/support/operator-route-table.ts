@@ -34,6 +34,7 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /admin/applications': 'read',
   'GET /admin/applications/deletions': 'read',
   'GET /admin/applications/{id}': 'read',
+  'PUT /admin/applications/{id}/ceilings': 'operate',
   'POST /admin/applications/{id}/pause': 'operate',
   'POST /admin/applications/{id}/resume': 'operate',
   'POST /admin/applications/{id}/suspend': 'operate',

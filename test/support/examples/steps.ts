@@ -208,6 +208,7 @@ export const ADMIN_STEPS: readonly Step[] = [
   { try: 'DELETE /admin/log-level' },
   { try: 'GET /admin/applications/{id}', from: { id: 'client_id' }, saves: { application: 'id' } },
   { try: 'GET /admin/applications' },
+  { try: 'PUT /admin/applications/{id}/ceilings' },
   { try: 'POST /admin/applications/{id}/pause' },
   { try: 'POST /admin/applications/{id}/resume' },
   { try: 'POST /admin/applications/{id}/suspend' },

@@ -1,6 +1,7 @@
 import type { StubAnswer, StubRequest } from '../remote-stub/messages.ts';
 import { Router } from '../remote-stub/router.ts';
 import type { GoogleUser } from './google-user.ts';
+import type { GoogleHabits } from './habits.ts';
 import type { GoogleWorld } from './world.ts';
 
 /** Interfaces of Google that the stub has. Each has a quota of its own. */
@@ -39,6 +40,9 @@ export function ok(body: object): StubAnswer {
 /** Answer of methods that return nothing. */
 export const NO_CONTENT: StubAnswer = { status: 204 };
 
+/** Most items of a page, see `GoogleHabits.pages`. */
+const SHORT_PAGE = 3;
+
 /** Number of items that a page of a listing has. */
 export function pageSize(
   query: URLSearchParams,
@@ -54,13 +58,18 @@ export function pageSize(
  * One page of a list. The token is the key of the last item of the page before, so that items that
  * come or go between two pages do not move the others.
  * @param keyOf must be different for all items
+ * @param pages see `GoogleHabits.pages`
  */
 export function page<Item>(
   items: readonly Item[],
   keyOf: (item: Item) => string,
-  size: number,
+  wanted: number,
   token: string | null,
+  pages: GoogleHabits['pages'],
 ): { items: Item[]; nextPageToken?: string } {
+  if (pages === 'empty first' && token === null && items.length > 0)
+    return { items: [], nextPageToken: 'first' };
+  const size = pages === 'short' ? Math.min(wanted, SHORT_PAGE) : wanted;
   const last = token === null ? null : Buffer.from(token, 'base64url').toString();
   const start = last === null ? 0 : items.findIndex((item) => keyOf(item) === last) + 1;
   const found = items.slice(start, start + size);

@@ -181,7 +181,8 @@ export class GoogleStub extends RemoteStub {
     const user = this.#userOf(token, params['userId']);
     if (!method.needs.some((scope) => token.scopes.has(scope))) throw missingScope(method.needs);
     this.quotas.charge(method.service, user.email, method.units);
-    if (method.service === 'gmail' && this.habits.refuses(method)) throw preconditionFailed();
+    if (method.service === 'gmail' && this.habits.refuses(method, asked.path.endsWith('/send')))
+      throw preconditionFailed();
     if (asked.body.length > 0 && asked.json === undefined && !asked.path.startsWith('/upload/'))
       throw new GoogleError(400, 'badRequest', 'Invalid JSON payload received.');
     const body = (asked.json ?? {}) as Record<string, unknown>;

@@ -16,6 +16,8 @@ export class GoogleHabits {
    * failed." and does nothing. `null`: none is.
    */
   refusesEvery: number | null = null;
+  /** Whether that holds for requests that send, too. */
+  refusesSending = true;
   /** Milliseconds after which the history shows a change. Pub/Sub reports it at once. */
   historyLagMs = 0;
   /** Whether the history shows the labels of a new message before the message itself. */
@@ -25,15 +27,15 @@ export class GoogleHabits {
   /** Whether a page token is refused if the other parameters differ from the first page's. */
   samePages = false;
   /**
-   * Pages of lists of messages. `short`: of three messages at most. `empty first`: the first page
-   * has a token and no message.
+   * Pages of lists. `short`: of three entries at most. `empty first`: the first page has a token
+   * and no entry.
    */
-  mailPages: 'full' | 'short' | 'empty first' = 'full';
+  pages: 'full' | 'short' | 'empty first' = 'full';
   readonly #asked = new Map<object, number>();
 
   /** Counts a request of a method of Gmail. @returns whether it is to be refused */
-  refuses(method: object): boolean {
-    if (this.refusesEvery === null) return false;
+  refuses(method: object, isSending: boolean): boolean {
+    if (this.refusesEvery === null || (isSending && !this.refusesSending)) return false;
     const asked = (this.#asked.get(method) ?? 0) + 1;
     this.#asked.set(method, asked);
     return asked % this.refusesEvery === 0;
@@ -49,5 +51,6 @@ export class GoogleHabits {
     this.refusesEvery = 7;
     this.labelsFirst = true;
     this.samePages = true;
+    this.pages = 'empty first';
   }
 }

@@ -11,6 +11,7 @@ import { CollectionWalk } from './collection-walk.ts';
 import { Dice } from './dice.ts';
 
 const { seed, factor } = fuzzSettings();
+const HOUR_MS = 3_601_000;
 /** Random changes. */
 const STEPS = 45 * factor;
 
@@ -93,6 +94,12 @@ export function describeCollections(
           await walk.run(STEPS);
           await steps.write();
           await pass(steps);
+          // What a list lacks is removed by an audit, an hour after it began: first of the
+          // calendar, then of the address book.
+          for (let hours = 0; hours < 3; hours += 1) {
+            await clock.pass(HOUR_MS);
+            await pass(steps);
+          }
           const fresh = await connect(person);
           await pass(fresh);
           expect(await shown(steps)).toEqual(await shown(fresh));

@@ -42,7 +42,7 @@ const IN_GROUPS = `
   select e.id from event e
   where e.calendar_id = $1 and coalesce(e.master_provider_id, e.provider_id) is not null
     and (e.provider_id is not null or not e.released)
-    and ($3 or coalesce(e.master_provider_id, e.provider_id) = any($2::text[]) or e.provider_id = any($2::text[]))
+    and (coalesce(e.master_provider_id, e.provider_id) = any($2::text[]) or e.provider_id = any($2::text[]))
   order by e.id for update of e`;
 
 /**
@@ -63,10 +63,6 @@ const DIVERGED = `
   select e.id from event e where ${IS_DIVERGED} order by e.id limit 100 for update of e`;
 
 const HAS_DIVERGED = `select exists (select from event e where ${IS_DIVERGED}) as diverged`;
-
-const HAS_EVENTS = `
-  select exists (
-    select from event where calendar_id = $1 and provider_id is not null and status <> 'cancelled') as has`;
 
 const BY_ID = `select e.id from event e where e.account_id = $1 and e.id = $2 for update of e`;
 
@@ -176,16 +172,9 @@ export async function lockGroups(
   sql: Sql,
   calendarId: string,
   providerIds: readonly string[],
-  all: boolean,
 ): Promise<MirrorEvent[]> {
-  const locked = await sql.query<{ id: string }>(IN_GROUPS, [calendarId, providerIds, all]);
+  const locked = await sql.query<{ id: string }>(IN_GROUPS, [calendarId, providerIds]);
   return readLocked(sql, locked);
-}
-
-/** Whether a calendar has events in the mirror that its provider has, or had. */
-export async function hasEventsOfProvider(sql: Sql, calendarId: string): Promise<boolean> {
-  const [row] = await sql.query<{ has: boolean }>(HAS_EVENTS, [calendarId]);
-  return row?.has ?? false;
 }
 
 /** Whether `lockDiverged` would find an event. */

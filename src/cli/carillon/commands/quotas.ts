@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import { example, limitOption } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
@@ -37,9 +38,37 @@ const addCompanies: AddCommands = (group, cli) => {
     });
 };
 
+/** `default` is the ceiling of the setting. */
+function unitsOf(text: string): number | null {
+  if (text === 'default') return null;
+  if (!/^\d{1,13}$/.test(text))
+    throw new InvalidArgumentError('must be a whole number of at least 0, or "default"');
+  return Number(text);
+}
+
+const addCeiling: AddCommands = (group, cli) => {
+  group
+    .command('ceiling')
+    .description(
+      'set what an application may use of an API in a day; 0: no ceiling, default: that of the setting',
+    )
+    .argument('<application>', 'client id or id of the application')
+    .argument('<api>', '"gmail" (quota units) or "microsoft-graph" (requests)')
+    .argument('<units>', 'a whole number, or "default"', unitsOf)
+    .addHelpText(...example('quotas ceiling 4nq5tyrz0eawtupjd2i2g9r1z gmail 20000000'))
+    .action(async (application: string, api: string, units: number | null) => {
+      const { OperatorCeilings } = await import('../../../operator/api-use/operator-ceilings.ts');
+      const set = await cli.withServices(({ database, config, clock }) =>
+        new OperatorCeilings(database, config, clock).set(cli.actor, application, api, units),
+      );
+      cli.printObject({ ...set });
+    });
+};
+
 /** Adds `carillon quotas`. */
 export const add: AddCommands = (group, cli) => {
   addCompanies(group, cli);
+  addCeiling(group, cli);
   group
     .command('list')
     .description('list use: limits that were reached first, then by use')

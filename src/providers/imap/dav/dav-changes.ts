@@ -2,9 +2,14 @@ import { createHash } from 'node:crypto';
 import { getDAVAttribute, DAVNamespace } from 'tsdav';
 import { z } from 'zod';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
-import { DavRefusedError } from './dav-error.ts';
-import { DavAnswerTooLongError } from './dav-allowance.ts';
-import { MOST_BYTES } from './dav-fetch.ts';
+import {
+  fetchObjects,
+  isCrash,
+  isRefusal,
+  NOT_FOUND,
+  type ObjectKind,
+  type UnreadPath,
+} from './dav-objects.ts';
 import { childrenOf, type DavObject, type DavSession, textOf } from './dav-session.ts';
 import type { DavAnswer } from './dav-xml.ts';
 
@@ -16,7 +21,7 @@ export interface CollectionChanges {
   /** Paths of all existing objects, if everything was listed again. `null` otherwise. */
   present: string[] | null;
   /** Objects that the server lists and that could not be read, each with the reason. */
-  unread: { path: string; reason: string }[];
+  unread: UnreadPath[];
 }
 
 /**
@@ -56,20 +61,8 @@ function parseCursor(text: string | null): Cursor {
   }
 }
 
-/** Number of objects fetched with one request. */
-const BATCH = 50;
 /** Status of the collection's own entry in a truncated listing (RFC 6578 section 3.6). */
 const INSUFFICIENT_STORAGE = 507;
-const NOT_FOUND = [404, 410];
-
-/** Errors for requests that a server does not understand or does not allow. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof ProviderError && ['rejected', 'unsupported', 'conflict'].includes(error.code);
-
-/** Some servers answer an unknown token with status 500. They answer normally without a token. */
-const isCrash = (error: unknown): boolean =>
-  error instanceof DavRefusedError && error.status === 500;
-
 interface Listing {
   /** Versions by path. */
   etags: Map<string, string>;
@@ -92,20 +85,21 @@ export async function collectionChanges(
   limit: number,
 ): Promise<CollectionChanges> {
   const cursor = parseCursor(cursorText);
-  if (cursor.by === 'etags') {
-    const changes = await byEtags(session, collection, kind, cursor, limit);
-    // There is a cursor, so this is no first listing, although `byEtags` may take it for one: on a
-    // server without getctag, the cursor of an empty collection has neither a tag nor known
-    // objects.
-    return { ...changes, present: null };
-  }
+  if (cursor.by === 'etags')
+    return byEtags(session, collection, kind, cursor, { limit, isFirst: false });
   const listing = await tryListing(session, collection, cursor.since);
   if (listing) return bySync(session, collection, kind, cursor, listing, limit);
   // The server no longer knows the token, or never issues one.
   const anew = cursor.since === null ? null : await tryListing(session, collection, null);
   const start = { by: 'sync', since: null, page: null } as const;
   if (anew) return bySync(session, collection, kind, start, anew, limit);
-  return byEtags(session, collection, kind, { by: 'etags', tag: null, known: {} }, limit);
+  return byEtags(
+    session,
+    collection,
+    kind,
+    { by: 'etags', tag: null, known: {} },
+    { limit, isFirst: true },
+  );
 }
 
 /** @returns `null` if the server offers no such listing */
@@ -166,7 +160,7 @@ async function bySync(
 ): Promise<CollectionChanges> {
   const after = page?.after ?? '';
   const waiting = [...etags.keys()].filter((path) => path > after).toSorted();
-  const { processed, ...fetched } = await fetchObjects(
+  const { processed, changed, unread } = await fetchObjects(
     session,
     collection,
     kind,
@@ -181,10 +175,11 @@ async function bySync(
       ? { by: 'sync', since, page: { next, after: last } }
       : { by: 'sync', since: next, page: null };
   return {
-    ...fetched,
+    changed,
+    unread,
     cursor: JSON.stringify(cursor),
     more: pages || cutOff,
-    removed: [...removed, ...fetched.removed],
+    removed,
     present: since === null && page === null ? [...etags.keys()] : null,
   };
 }
@@ -194,7 +189,7 @@ async function byEtags(
   collection: string,
   kind: ObjectKind,
   { tag, known, after = '' }: Extract<Cursor, { by: 'etags' }>,
-  limit: number,
+  { limit, isFirst }: { limit: number; isFirst: boolean },
 ): Promise<CollectionChanges> {
   const [self] = await session.propfind(collection, { 'cs:getctag': {} }, '0');
   const now = textOf(self?.props['getctag']);
@@ -206,52 +201,57 @@ async function byEtags(
     .filter(([path, etag]) => (etag === null ? path > after : known[path] !== etag))
     .map(([path]) => path);
   const wanted = waiting.toSorted().slice(0, limit);
-  const { processed, ...found } = await fetchObjects(session, collection, kind, wanted);
+  const { processed, changed, unread, unfound } = await fetchObjects(session, collection, kind, wanted); // prettier-ignore
   const paths = wanted.slice(0, processed);
   const hashes = new Map(
-    found.changed
+    changed
       .filter(({ path }) => listed.get(path) === null)
       .map(({ path, text }) => [path, hashOf(text)]),
   );
   const isNews = ({ path }: DavObject) => known[path] === undefined || known[path] !== hashes.get(path); // prettier-ignore
-  const fetched = { ...found, changed: found.changed.filter(isNews) };
-  const removed = Object.keys(known).filter((path) => !listed.has(path));
-  if (listed.size === 0) await assertGone(session, collection, kind, removed.slice(0, limit));
-  const kept = Object.entries(known).filter(([path]) => listed.has(path));
-  const more = waiting.length > paths.length;
-  const returned = paths.map((path) => [path, listed.get(path) ?? hashes.get(path) ?? '']);
+  const absent = Object.keys(known).filter((path) => !listed.has(path));
+  // One cause may empty the list and hide each object: the caller lists the collection again.
+  const isEmptied = listed.size === 0 && absent.length > 0;
+  const asked = isEmptied ? [] : absent.slice(0, Math.max(1, limit));
+  const removed = new Set(await goneAmong(session, collection, kind, asked));
+  const kept = Object.entries(known).filter(([path]) => !isEmptied && !removed.has(path));
+  const returned = paths
+    .filter((path) => !unfound.includes(path))
+    .map((path) => [path, listed.get(path) ?? hashes.get(path) ?? '']);
+  const isWaiting = waiting.length > paths.length;
+  const more = isWaiting || (!isEmptied && absent.length > asked.length);
   const compared = paths.filter((path) => listed.get(path) === null).at(-1) ?? after;
   const cursor: Cursor = {
     by: 'etags',
     tag: more ? null : now,
     known: Object.fromEntries([...kept, ...returned]) as Record<string, string>,
-    ...(more && compared !== '' ? { after: compared } : {}),
+    ...(isWaiting && compared !== '' ? { after: compared } : {}),
   };
   return {
-    ...fetched,
+    changed: changed.filter(isNews),
+    unread,
     cursor: JSON.stringify(cursor),
     more,
-    removed: [...removed, ...fetched.removed],
-    present: tag === null && Object.keys(known).length === 0 ? [...listed.keys()] : null,
+    removed: [...removed],
+    present: isFirst || isEmptied ? [...listed.keys()] : null,
   };
 }
 
 /**
- * Makes sure that objects are gone: an empty list may be a failure that passes.
+ * Those of the objects that are gone: a list that lacks them may be incomplete. An object that the
+ * server refuses to send is asked for again.
  * @throws {ProviderError} `temporary` if the server still has one of them
  */
-async function assertGone(
+async function goneAmong(
   session: DavSession,
   collection: string,
   kind: ObjectKind,
   paths: readonly string[],
-): Promise<void> {
-  const { changed, unread } = await fetchObjects(session, collection, kind, paths);
-  if (changed.length + unread.length > 0)
-    throw new ProviderError(
-      'temporary',
-      'The server lists no objects of a collection that has some',
-    );
+): Promise<string[]> {
+  const { changed, unfound } = await fetchObjects(session, collection, kind, paths);
+  if (changed.length > 0)
+    throw new ProviderError('temporary', 'The server does not list all objects of a collection');
+  return unfound;
 }
 
 /**
@@ -275,130 +275,3 @@ async function versionsIn(
 
 const hashOf = (text: string): string =>
   `text:${createHash('sha256').update(text).digest('base64url')}`;
-
-/** Kind of objects in a collection, and how several of them are requested at once. */
-export interface ObjectKind {
-  report: 'calendar-multiget' | 'addressbook-multiget';
-  namespace: 'c' | 'card';
-  /** Property of the response. */
-  property: 'calendarData' | 'addressData';
-  request: 'c:calendar-data' | 'card:address-data';
-}
-
-/** Calendars (RFC 4791 section 7.9). */
-export const CALENDAR_OBJECTS: ObjectKind = {
-  report: 'calendar-multiget',
-  namespace: 'c',
-  property: 'calendarData',
-  request: 'c:calendar-data',
-};
-
-/** Address books (RFC 6352 section 8.7). */
-export const CARD_OBJECTS: ObjectKind = {
-  report: 'addressbook-multiget',
-  namespace: 'card',
-  property: 'addressData',
-  request: 'card:address-data',
-};
-
-type Fetched = Pick<CollectionChanges, 'changed' | 'removed' | 'unread'>;
-
-/**
- * When the objects of a page exceed this total, the rest waits for the next page, because all
- * objects of a page are in memory. In UTF-16 units.
- */
-const MOST_OF_A_PAGE = MOST_BYTES;
-
-/**
- * Fetches objects in order. If a response is too long, the batch is halved, down to a single object
- * that is too large.
- * @returns also the number of paths processed (`processed`); the rest is for another page
- */
-async function fetchObjects(
-  session: DavSession,
-  collection: string,
-  kind: ObjectKind,
-  paths: readonly string[],
-): Promise<Fetched & { processed: number }> {
-  const all = { changed: [], removed: [], unread: [], processed: 0 } as Fetched & {
-    processed: number;
-  };
-  let batch = BATCH;
-  let length = 0;
-  while (all.processed < paths.length && length < MOST_OF_A_PAGE) {
-    const wanted = paths.slice(all.processed, all.processed + batch);
-    const found = await readObjects(session, collection, kind, wanted).catch((error: unknown) => {
-      if (!(error instanceof DavAnswerTooLongError)) throw error;
-      return null;
-    });
-    if (!found && wanted.length > 1) {
-      batch = Math.ceil(wanted.length / 2);
-      continue;
-    }
-    all.changed.push(...(found?.changed ?? []));
-    all.removed.push(...(found?.removed ?? []));
-    all.unread.push(
-      ...(found?.unread ?? wanted.map((path) => ({ path, reason: 'it is too large' }))),
-    );
-    all.processed += wanted.length;
-    for (const { text } of found?.changed ?? []) length += text.length;
-  }
-  return all;
-}
-
-/**
- * Reads objects together, and those that the answer leaves out one by one. An object that the
- * server refuses, or on which it fails, costs only itself.
- */
-async function readObjects(
-  session: DavSession,
-  collection: string,
-  kind: ObjectKind,
-  paths: readonly string[],
-): Promise<Fetched> {
-  const found = await multiget(session, collection, kind, paths).catch((error: unknown) => {
-    if (!isRefusal(error)) throw error;
-    return { changed: [], removed: [], unread: [] } as Fetched;
-  });
-  const there = new Set([...found.changed.map(({ path }) => path), ...found.removed]);
-  for (const path of paths.filter((one) => !there.has(one))) {
-    try {
-      found.changed.push(await session.get(path));
-    } catch (error) {
-      if (error instanceof ProviderError && error.code === 'not-found') found.removed.push(path);
-      else if (isRefusal(error) || isCrash(error))
-        found.unread.push({
-          path,
-          reason: `the server did not send it: ${(error as Error).message}`,
-        });
-      else throw error;
-    }
-  }
-  return found;
-}
-
-async function multiget(
-  session: DavSession,
-  collection: string,
-  { report, namespace, property, request }: ObjectKind,
-  paths: readonly string[],
-): Promise<Fetched> {
-  const found: Fetched = { changed: [], removed: [], unread: [] };
-  const body = {
-    [report]: {
-      _attributes: getDAVAttribute([DAVNamespace.DAV, DAVNamespace.CALDAV, DAVNamespace.CARDDAV]),
-      'd:prop': { 'd:getetag': {}, [request]: {} },
-      'd:href': [...paths],
-    },
-  };
-  const { resources } = await session.report(collection, body, namespace, '1');
-  for (const { href, status, props } of resources) {
-    if (!href) continue;
-    const path = session.pathOf(href);
-    const text = textOf(props[property]);
-    if (text !== null) found.changed.push({ path, etag: textOf(props['getetag']), text });
-    // It was deleted after the listing.
-    else if (NOT_FOUND.includes(status)) found.removed.push(path);
-  }
-  return found;
-}

@@ -11,7 +11,8 @@ import {
   readCalendar,
   xmlText,
 } from './dav-calendar-props.ts';
-import { CALENDAR_OBJECTS, collectionChanges } from './dav-changes.ts';
+import { collectionChanges } from './dav-changes.ts';
+import { CALENDAR_OBJECTS } from './dav-objects.ts';
 import { ignoreNotFound } from './dav-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
 import { DavEvents } from './dav-events.ts';

@@ -16,7 +16,8 @@ import type {
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { ignoreNotFound } from './dav-error.ts';
 import { DavAccounts } from './dav-accounts.ts';
-import { CARD_OBJECTS, type CollectionChanges, collectionChanges } from './dav-changes.ts';
+import { type CollectionChanges, collectionChanges } from './dav-changes.ts';
+import { CARD_OBJECTS } from './dav-objects.ts';
 import { childrenOf, type DavObject, type DavSession } from './dav-session.ts';
 import { throughCard, type UnreadableCard } from './read-one-card.ts';
 import { cardText, newCard, stampCard, writeCard } from './vcard.ts';

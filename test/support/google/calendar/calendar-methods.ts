@@ -129,7 +129,13 @@ function list(call: GoogleCall): StubAnswer {
   );
   const [, version = now, last = null] = /^(\d+)~(.*)$/.exec(query.get('pageToken') ?? '') ?? [];
   const size = pageSize(query, 'maxResults', 100, 250);
-  const { items, nextPageToken } = page(all, ({ calendarId }) => calendarId, size, last);
+  const { items, nextPageToken } = page(
+    all,
+    ({ calendarId }) => calendarId,
+    size,
+    last,
+    world.habits.pages,
+  );
   return ok({
     kind: 'calendar#calendarList',
     etag: etagOf(now),

@@ -129,7 +129,7 @@ function changes(call: GoogleCall, calendar: StubCalendar, token: string): Store
 }
 
 function answered(
-  { user, query }: GoogleCall,
+  { user, query, world }: GoogleCall,
   calendar: StubCalendar,
   found: StoredEvent[],
   isWithoutToken: boolean,
@@ -138,7 +138,13 @@ function answered(
   const [, version = calendar.version, last = null] =
     /^(\d+)~(.*)$/.exec(query.get('pageToken') ?? '') ?? [];
   const size = pageSize(query, 'maxResults', 250, 2500);
-  const { items, nextPageToken } = page(found, ({ event }) => event.id, size, last);
+  const { items, nextPageToken } = page(
+    found,
+    ({ event }) => event.id,
+    size,
+    last,
+    world.habits.pages,
+  );
   const { summary, description, timeZone } = calendar.settings;
   return ok({
     kind: 'calendar#events',

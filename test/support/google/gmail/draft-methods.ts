@@ -33,14 +33,20 @@ function shortView(id: string, { id: messageId, threadId, labels }: MailMessage)
   return { id, message: { id: messageId, threadId, labelIds: [...labels] } };
 }
 
-function list({ user, query }: GoogleCall): StubAnswer {
+function list({ user, query, world }: GoogleCall): StubAnswer {
   const { mailbox } = user;
   const includeSpamTrash = query.get('includeSpamTrash') === 'true';
   const filter = { q: query.get('q') ?? '', labelIds: ['DRAFT'], includeSpamTrash };
   const byMessage = new Map([...mailbox.drafts].map(([draft, message]) => [message, draft]));
   const found = matchingMessages(mailbox, filter).filter(({ id }) => byMessage.has(id));
   const size = pageSize(query, 'maxResults', 100, 500);
-  const { items, nextPageToken } = page(found, ({ id }) => id, size, query.get('pageToken'));
+  const { items, nextPageToken } = page(
+    found,
+    ({ id }) => id,
+    size,
+    query.get('pageToken'),
+    world.habits.pages,
+  );
   const drafts = items.map(({ id, threadId }) => ({
     id: byMessage.get(id),
     message: { id, threadId },

@@ -77,7 +77,7 @@ const FIELDS = {
   labelRemoved: 'labelsRemoved',
 } as const;
 
-function history({ user, query }: GoogleCall): StubAnswer {
+function history({ user, query, world }: GoogleCall): StubAnswer {
   const start = query.get('startHistoryId') ?? '';
   if (!/^\d+$/.test(start)) throw invalid('Invalid startHistoryId');
   const { history: known } = user.mailbox;
@@ -92,7 +92,13 @@ function history({ user, query }: GoogleCall): StubAnswer {
       (labelId === null || [...message.labelIds, ...labelIds].includes(labelId)),
   );
   const size = pageSize(query, 'maxResults', 100, 500);
-  const found = page(wanted, ({ id }) => String(id), size, query.get('pageToken'));
+  const found = page(
+    wanted,
+    ({ id }) => String(id),
+    size,
+    query.get('pageToken'),
+    world.habits.pages,
+  );
   return ok({
     ...(found.items.length > 0 && { history: found.items.map(historyView) }),
     ...(found.nextPageToken && { nextPageToken: found.nextPageToken }),

@@ -88,12 +88,15 @@ export function listedMessages({ user, query, scopes }: GoogleCall): MailMessage
 
 function list(call: GoogleCall): StubAnswer {
   const found = listedMessages(call);
-  const { mailPages } = call.world.habits;
-  const token = call.query.get('pageToken');
-  if (mailPages === 'empty first' && token === null && found.length > 0)
-    return ok({ nextPageToken: 'first', resultSizeEstimate: found.length });
-  const size = pageSize(call.query, 'maxResults', 100, mailPages === 'short' ? 3 : 500);
-  const { items, nextPageToken } = page(found, ({ id }) => id, size, token);
+  const { query, world } = call;
+  const size = pageSize(query, 'maxResults', 100, 500);
+  const { items, nextPageToken } = page(
+    found,
+    ({ id }) => id,
+    size,
+    query.get('pageToken'),
+    world.habits.pages,
+  );
   return ok({
     ...(items.length > 0 && { messages: items.map(({ id, threadId }) => ({ id, threadId })) }),
     ...(nextPageToken && { nextPageToken }),

@@ -23,7 +23,13 @@ function list(call: GoogleCall): StubAnswer {
     if (!newest.has(message.threadId)) newest.set(message.threadId, message);
   const size = pageSize(call.query, 'maxResults', 100, 500);
   const token = call.query.get('pageToken');
-  const found = page([...newest.values()], ({ threadId }) => threadId, size, token);
+  const found = page(
+    [...newest.values()],
+    ({ threadId }) => threadId,
+    size,
+    token,
+    call.world.habits.pages,
+  );
   const threads = found.items.map((message) => {
     const { snippet } = messageView(message, 'minimal') as { snippet: string };
     return { id: message.threadId, snippet, historyId: String(message.historyId) };

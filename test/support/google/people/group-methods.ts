@@ -46,7 +46,13 @@ function list(call: GoogleCall): StubAnswer {
   const size = pageSize(query, 'pageSize', 30, 1000);
   const [, version = user.contacts.version, last = null] =
     /^(\d+)~(.*)$/.exec(query.get('pageToken') ?? '') ?? [];
-  const { items, nextPageToken } = page(all, ({ resourceName }) => resourceName, size, last);
+  const { items, nextPageToken } = page(
+    all,
+    ({ resourceName }) => resourceName,
+    size,
+    last,
+    call.world.habits.pages,
+  );
   return ok({
     contactGroups: items.map((group) => groupView(call, group)),
     totalItems: all.length,

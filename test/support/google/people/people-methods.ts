@@ -115,7 +115,13 @@ function listed(call: GoogleCall, { contacts, mask, key, most }: Listing): StubA
   );
   const [, version = shown, , last = null] =
     /^(\d+)~(\d+)~(.*)$/.exec(query.get('pageToken') ?? '') ?? [];
-  const { items, nextPageToken } = page(all, ({ resourceName }) => resourceName, size, last);
+  const { items, nextPageToken } = page(
+    all,
+    ({ resourceName }) => resourceName,
+    size,
+    last,
+    habits.pages,
+  );
   const wantsToken = query.get('requestSyncToken') === 'true' || token !== null;
   const total = key === 'connections' ? 'totalItems' : 'totalSize';
   return ok({
