@@ -105,6 +105,7 @@ describe('the shape of the project', () => {
     );
     expect(guards.toSorted((a = '', b = '') => a.localeCompare(b))).toEqual([
       'PublicRouteGuard',
+      'StandbyGuard',
       'UnknownNamesGuard',
     ]);
   });

@@ -29,7 +29,7 @@ export class HealthController {
   @Endpoint({
     summary: 'Whether the process should get traffic',
     description:
-      'Ready means: the database is reachable, its schema is up to date, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation. The port of operators also says which host is concerned.',
+      'Ready means: the database is reachable, its schema is up to date, no commit waits for a standby that is away, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation. The port of operators also says which host is concerned.',
     response: readyView,
   })
   @ApiResponse({
