@@ -6,7 +6,7 @@ const LostWorkerSchema = defineEntity({
   indexes: [{ properties: ['lostAt'] }],
   properties: {
     /** Id that it had in `worker`. */
-    id: p.integer().primary(),
+    id: p.integer().primary().autoincrement(false),
     host: p.text(),
     pid: p.integer(),
     startedAt: p.datetime().columnType('timestamptz'),
