@@ -71,7 +71,10 @@ export default {
       roots: ['<rootDir>/test'],
       // Fault tests that mostly wait are a project of their own, so that they can run beside
       // others.
-      testMatch: [`<rootDir>/test/${tier}/${tier.startsWith('faults') ? '' : '**/'}*-spec.ts`],
+      testMatch: (tier === 'faults'
+        ? ['', 'failover/']
+        : [tier === 'faults/patient' ? '' : '**/']
+      ).map((below) => `<rootDir>/test/${tier}/${below}*-spec.ts`),
       ...servers,
     })),
   ],

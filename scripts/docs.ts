@@ -17,5 +17,6 @@ async function run(command: string): Promise<void> {
 if (!fs.existsSync(path.join(website, 'node_modules'))) await run('npm ci --prefix website');
 fs.rmSync(pages, { recursive: true, force: true });
 fs.cpSync(path.join(ROOT, 'docs'), pages, { recursive: true });
+fs.copyFileSync(path.join(website, 'home.md'), path.join(pages, 'index.md'));
 await run('npm run --silent --prefix website build');
 process.stdout.write('Wrote website/dist. Look at it: npm run preview --prefix website\n');

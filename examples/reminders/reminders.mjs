@@ -3,6 +3,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { buffer } from 'node:stream/consumers';
+import { setTimeout } from 'node:timers/promises';
 
 const env = process.env;
 const api = env.CARILLON_API_URL ?? 'http://localhost:3000';
@@ -35,17 +36,20 @@ const receiver = createServer(async (request, response) => {
   if (!isSigned(request.headers['x-reminder-signature'], body))
     return response.writeHead(401).end();
   response.end();
-  receiver.emit('reminder', body.toString());
+  console.log(`Reminded: ${body}`);
 }).listen(Number(env.PORT ?? 4000));
 await once(receiver, 'listening');
 const here = env.CALLBACK_URL ?? `http://localhost:${receiver.address().port}/`;
 console.log(`Receiving reminders at ${here}`);
-const reminded = once(receiver, 'reminder');
 
 const calendars = await call('GET', '/calendars');
 const calendar =
   calendars.find(({ read_only }) => !read_only) ??
   (await call('POST', '/calendars', { name: 'Team' }));
+
+// Ctrl-C ends the wait and removes the event; reminders that are not sent yet are cancelled.
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort());
 
 // A reminder that is due a few seconds ago is sent at once.
 const minutes = 10;
@@ -68,10 +72,23 @@ const event = await call('POST', '/events', {
 });
 console.log(`Event ${event.id} begins at ${new Date(start_time * 1000).toISOString()}`);
 
-const [payload] = await reminded;
-console.log(`Reminded: ${payload}`);
-for (const { type, status } of await call('GET', `/events/${event.id}/notifications`))
-  console.log(`${type}: ${status}`);
+/** Every reminder of the event, once none is still to be sent. */
+async function finalReminders(signal) {
+  for (;;) {
+    const reminders = await call('GET', `/events/${event.id}/notifications`);
+    if (reminders.every(({ status }) => status !== 'scheduled')) return reminders;
+    await setTimeout(500, undefined, { signal });
+  }
+}
 
-await call('DELETE', `/events/${event.id}`);
-receiver.close();
+try {
+  for (const { type, status, reason } of await finalReminders(stop.signal))
+    console.log(`${type}: ${reason ? `${status}, ${reason}` : status}`);
+} catch (error) {
+  if (!stop.signal.aborted) throw error;
+  process.exitCode = 130;
+} finally {
+  await call('DELETE', `/events/${event.id}`);
+  receiver.close();
+  receiver.closeAllConnections();
+}

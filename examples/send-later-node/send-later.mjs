@@ -54,10 +54,16 @@ await once(receiver, 'listening');
 const here = env.CALLBACK_URL ?? `http://localhost:${receiver.address().port}/`;
 console.log(`Receiving webhooks at ${here}`);
 
+// An earlier run that was killed may have left its webhook, and an address can have only one.
+for (const { id, callback_url } of await call('GET', webhooks, asApplication))
+  if (callback_url === here) await call('DELETE', `${webhooks}/${id}`, asApplication);
 const webhook = await call('POST', webhooks, asApplication, {
   callback_url: here,
   triggers: ['job.successful', 'job.failed'],
 });
+// Ctrl-C ends the wait for the result; the message is still sent.
+const stop = new AbortController();
+process.once('SIGINT', () => stop.abort());
 try {
   const job = await call(
     'POST',
@@ -75,11 +81,15 @@ try {
   console.log(
     `Message ${job.job_status_id} is due at ${new Date(job.send_at * 1000).toISOString()}`,
   );
-  while (!results.has(job.job_status_id)) await once(receiver, 'result');
+  while (!results.has(job.job_status_id)) await once(receiver, 'result', { signal: stop.signal });
   const { type, reason } = results.get(job.job_status_id);
   console.log(reason ? `${type}: ${reason}` : type);
   process.exitCode = type === 'job.successful' ? 0 : 1;
+} catch (error) {
+  if (!stop.signal.aborted) throw error;
+  process.exitCode = 130;
 } finally {
   await call('DELETE', `${webhooks}/${webhook.id}`, asApplication);
   receiver.close();
+  receiver.closeAllConnections();
 }

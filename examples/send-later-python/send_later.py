@@ -83,6 +83,10 @@ def main():
     print(f"Receiving webhooks at {here}", flush=True)
 
     triggers = ["job.successful", "job.failed"]
+    # An earlier run that was killed may have left its webhook, and an address can have only one.
+    for old in call("GET", WEBHOOKS, AS_APPLICATION):
+        if old["callback_url"] == here:
+            call("DELETE", f"{WEBHOOKS}/{old['id']}", AS_APPLICATION)
     webhook = call("POST", WEBHOOKS, AS_APPLICATION, {"callback_url": here, "triggers": triggers})
     try:
         message = {
@@ -102,6 +106,8 @@ def main():
         reason = (attributes.get("extras") or {}).get("reason")
         print(f"{kind}: {reason}" if reason else kind)
         return 0 if kind == "job.successful" else 1
+    except KeyboardInterrupt:
+        return 130  # the message is still sent
     finally:
         call("DELETE", f"{WEBHOOKS}/{webhook['id']}", AS_APPLICATION)
 

@@ -11,7 +11,7 @@ import { aliases } from '../platform/http/aliases.ts';
 import { answerClientErrors } from '../platform/http/client-error.ts';
 import { constantHeaders } from '../platform/http/constant-headers.ts';
 import { Draining } from '../platform/http/http.module.ts';
-import { watchForwardedHeaders } from '../platform/http/forwarded-headers.ts';
+import { findClientAddress } from '../platform/http/forwarded-headers.ts';
 import { sendPlainJson } from '../platform/http/json-responses.ts';
 import { assignRequestId } from '../platform/http/logging.ts';
 import { countRequests } from '../platform/metrics/count-requests.ts';
@@ -56,7 +56,7 @@ export async function createApp(
   app.use(aliases());
   app.use(assignRequestId);
   app.use(constantHeaders());
-  app.use(watchForwardedHeaders(config.trustedProxies));
+  app.use(findClientAddress(config.trustedProxies, config.operator.trustedProxies));
   app.use((request: Request, _response: Response, next: NextFunction) => {
     // ETags are versions for edits. A message's status changes without a new ETag, so a response
     // must never be "not modified". ETags of calendar files depend on their content and are kept.

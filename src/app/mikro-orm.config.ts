@@ -3,6 +3,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type Options } from '@mikro-orm/postgresql';
 import { setOwnerEntities } from '../platform/database/owner-keys.ts';
 import { Application } from '../accounts/applications/application.entity.ts';
+import { RequestCount } from '../platform/request-counts/request-count.entity.ts';
 import { Refusal } from '../platform/refusals/refusal.entity.ts';
 import { FailedAttempt } from '../platform/auth/failed-attempt.entity.ts';
 import { Calendar } from '../calendar/calendars/calendar.entity.ts';
@@ -87,7 +88,7 @@ import { Webhook } from '../platform/webhooks/webhook.entity.ts';
 
 /** Every table of the schema. `npm run db:check` compares them with the migrations. */
 export const entities = [
-  Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt, Refusal,
+  Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt, Refusal, RequestCount,
   Webhook, WebhookEvent, WebhookAttempt, WebhookDelivery,
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,

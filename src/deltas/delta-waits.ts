@@ -1,4 +1,5 @@
 import type { Writable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable, Logger } from '@nestjs/common';
 import { Credentials } from '../platform/auth/credentials.ts';
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
@@ -6,9 +7,8 @@ import { DomainError } from '../platform/base/errors/domain-error.ts';
 import { KeyedLimit } from '../platform/base/concurrency/keyed-limit.ts';
 import { asciiJson } from '../platform/base/text/ascii-json.ts';
 import { AccountSlots } from '../platform/changes/account-slots.ts';
+import { CallerWatch, WaitingCaller } from './caller-watch.ts';
 import { ChangeWatch, type ChangeWaiter } from './change-watch.ts';
-import { mayRead } from '../platform/changes/delta-types.ts';
-import { TokenNoLongerValidError } from './deltas.errors.ts';
 import { type DeltaPage, type DeltaRequest, DeltasService } from './deltas.service.ts';
 
 /** Most requests of each kind at the same time for one account. */
@@ -30,7 +30,7 @@ const READS_AT_ONCE = 4;
 /** The client that waits for changes, and for how long. */
 export interface DeltaReader {
   account: AccountPrincipal;
-  /** The presented access token. Checked again before each page of deltas is returned. */
+  /** The presented access token. Looked up again before each page of deltas is returned. */
   token: string;
   timeoutMs: number;
 }
@@ -50,13 +50,16 @@ export class DeltaWaits {
     private readonly deltas: DeltasService,
     private readonly watch: ChangeWatch,
     private readonly credentials: Credentials,
+    private readonly callers: CallerWatch,
   ) {}
 
   /**
    * Returns as soon as there are deltas. Returns no deltas when the timeout ends, the client
-   * disconnects or the process stops.
+   * disconnects or the process stops. Fails within seconds if the token, the account or the
+   * application is stopped.
    * @param onGone registers a callback for the client's disconnect
    * @throws {InvalidCursorError} @throws {ExpiredCursorError} @throws {TooManyReadersError}
+   * @throws {TokenNoLongerValidError} @throws {ForbiddenError} @throws {ApplicationSuspendedError}
    */
   longPoll(
     reader: DeltaReader,
@@ -65,12 +68,13 @@ export class DeltaWaits {
   ): Promise<DeltaPage> {
     const { accountId } = reader.account;
     return this.#longPolls.run(accountId, () =>
-      this.#during(reader, onGone, async (waiting) => {
-        let page = await this.#read(reader, request, waiting);
+      this.#during(reader, request, onGone, async (waiting, caller) => {
+        let page = await this.#read(caller, request, waiting);
         while (page.deltas.length === 0 && (page.more || (await waiting.next()))) {
-          const next = await this.#read(reader, { ...request, cursor: page.end }, waiting);
+          const next = await this.#read(caller, { ...request, cursor: page.end }, waiting);
           page = { ...next, start: request.cursor };
         }
+        if (caller.refusal) throw caller.refusal;
         return page;
       }),
     );
@@ -79,7 +83,7 @@ export class DeltaWaits {
   /**
    * Writes deltas as they occur, one line of ASCII JSON each, at the pace of the client. Writes an
    * empty line every second as a heartbeat. Ends when the timeout ends, the client disconnects, the
-   * token becomes invalid or the process stops.
+   * token, the account or the application is stopped, or the process stops.
    * @param open called once, after the last check that can refuse the request
    * @throws {InvalidCursorError} @throws {ExpiredCursorError} @throws {TooManyReadersError}
    *   before `open` is called
@@ -91,9 +95,9 @@ export class DeltaWaits {
     open: () => DeltaSink,
   ): Promise<void> {
     return this.#streams.run(reader.account.accountId, () =>
-      this.#during(reader, onGone, async (waiting) => {
+      this.#during(reader, request, onGone, async (waiting, caller) => {
         const bounds = { limit: STREAM_LIMIT, bytes: STREAM_BYTES };
-        const first = await this.#read(reader, { ...request, ...bounds }, waiting);
+        const first = await this.#read(caller, { ...request, ...bounds }, waiting);
         const sink = open();
         sink.write('\n');
         const heart = setInterval(() => {
@@ -104,7 +108,7 @@ export class DeltaWaits {
           let from = await writeAll(sink, first, waiting);
           while (from && (from.more || (await waiting.next()))) {
             const page = await this.#readOn(
-              reader,
+              caller,
               { ...request, ...bounds, cursor: from.end },
               waiting,
             );
@@ -118,45 +122,52 @@ export class DeltaWaits {
   }
 
   #during<T>(
-    { account, timeoutMs }: DeltaReader,
+    { account, token, timeoutMs }: DeltaReader,
+    { types }: Pick<DeltaRequest, 'types'>,
     onGone: (gone: () => void) => void,
-    work: (waiting: ChangeWaiter) => Promise<T>,
+    work: (waiting: ChangeWaiter, caller: WaitingCaller) => Promise<T>,
   ): Promise<T> {
     return this.watch.during(account.accountId, async (waiting) => {
-      const over = setTimeout(() => waiting.end(), timeoutMs);
-      onGone(() => waiting.end());
+      const end = () => waiting.end();
+      const over = setTimeout(end, timeoutMs);
+      onGone(end);
+      const caller = new WaitingCaller(this.credentials, account, token, types, end);
       try {
-        return await work(waiting);
+        return await this.callers.during(caller, () => work(waiting, caller));
       } finally {
         clearTimeout(over);
       }
     });
   }
 
+  /** Reads as the caller that the token belongs to after the read, not before it. */
   async #read(
-    reader: DeltaReader,
+    caller: WaitingCaller,
     request: DeltaRequest,
     waiting: ChangeWaiter,
   ): Promise<DeltaPage> {
-    const page = await this.#reads.run('', () => this.deltas.read(reader.account, request));
-    waiting.seenTo = page.seenTo;
-    if (page.deltas.length > 0) await this.#assertAuthorized(reader, request);
-    return page;
+    for (;;) {
+      const { account } = caller;
+      const page = await this.#reads.run('', () => this.deltas.read(account, request));
+      waiting.seenTo = page.seenTo;
+      // What a page shows depends on scopes, also within one type of objects.
+      if (page.deltas.length === 0 || isDeepStrictEqual(await caller.ask(), account)) return page;
+    }
   }
 
   /** Retries while the database cannot be read. @returns `undefined` if the stream must end */
   async #readOn(
-    reader: DeltaReader,
+    caller: WaitingCaller,
     request: DeltaRequest,
     waiting: ChangeWaiter,
   ): Promise<DeltaPage | undefined> {
     while (!waiting.ended) {
       try {
-        return await this.#read(reader, request, waiting);
+        return await this.#read(caller, request, waiting);
       } catch (error) {
         if (error instanceof DomainError) return undefined;
         this.#log.warn(
-          `stream of account ${reader.account.accountId}: could not read changes and will retry: ${String(error)}`,
+          `stream of account ${caller.account.accountId}: could not read changes and will retry: ${String(error)}`,
         );
         await waiting.unlessEnded((done) => {
           const rested = setTimeout(done, REST_MS);
@@ -165,19 +176,6 @@ export class DeltaWaits {
       }
     }
     return undefined;
-  }
-
-  /**
-   * Checks the token again, because it can be revoked or lose scopes while the client waits.
-   * @throws {TokenNoLongerValidError}
-   */
-  async #assertAuthorized({ account, token }: DeltaReader, { types }: DeltaRequest): Promise<void> {
-    const now = await this.credentials.accountByToken(token);
-    const authorized =
-      now?.accountId === account.accountId &&
-      now.billingState !== 'cancelled' &&
-      types.every((type) => mayRead(now.scopes, type));
-    if (!authorized) throw new TokenNoLongerValidError();
   }
 }
 

@@ -34,6 +34,8 @@ const JobAttemptSchema = defineEntity({
     code: p.text().nullable(),
     /** Error text of the provider. */
     detail: p.text().nullable(),
+    /** Host, port and protocol of the server that was asked; `null` if none was. */
+    server: p.text().nullable(),
     nextAt: p.datetime().columnType('timestamptz').nullable(),
     /** Name of the retry rule that set `nextAt` or ended the job. */
     rule: p.text().nullable(),

@@ -16,17 +16,19 @@ export interface AttemptRecord {
   phase: string | null;
   code: string | null;
   detail: string | null;
+  /** The server that was asked, for operators; `null` if none was. */
+  server: string | null;
   nextAt: Date | null;
   rule: string | null;
 }
 
 const GIVEN_ATTEMPTS = `
   unnest($1::uuid[], $2::uuid[], $3::smallint[], $4::timestamptz[], $5::timestamptz[], $6::text[],
-    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[])
-  a(id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule, route)`;
+    $7::text[], $8::text[], $9::text[], $10::timestamptz[], $11::text[], $12::text[], $13::text[])
+  a(id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule, route, server)`;
 const INSERT_ATTEMPTS = `
   insert into job_attempt (id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule,
-                           route)
+                           route, server)
   select a.* from ${GIVEN_ATTEMPTS}`;
 // The job may have been deleted, and the same result may be written twice.
 const INSERT_LATE_ATTEMPTS = `
@@ -35,7 +37,7 @@ const INSERT_LATE_ATTEMPTS = `
 const attemptValues = (attempts: readonly AttemptRecord[]): unknown[] => [
   ...columnsOf(attempts, 'id', 'jobId', 'attempt', 'startedAt', 'endedAt', 'outcome', 'phase', 'code'),
   attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
-  ...columnsOf(attempts, 'nextAt', 'rule', 'route'),
+  ...columnsOf(attempts, 'nextAt', 'rule', 'route', 'server'),
 ]; // prettier-ignore
 
 /** Appends attempts to the timelines of jobs, in the caller's transaction. */
@@ -96,6 +98,7 @@ export async function recordLostAttempts(
     phase: null,
     code: 'outcome-unknown',
     detail: LOST_DETAIL,
+    server: null,
     nextAt: one.endedAt,
     rule: 'look-up',
   }));

@@ -30,6 +30,8 @@ export interface JobTransition {
   to: JobState;
   /** Required for delayed, failed and cancelled; not allowed for other states. */
   reason?: string;
+  /** The server that was asked, for the log; `null` if none was. */
+  server?: string | null;
   /** Route of a sent message; absent: unchanged. */
   route?: SendRoute;
   /**
@@ -241,12 +243,14 @@ const SENDS: readonly string[] = ['new_outbox', 'send_message', 'send_invitation
 /** Writes a log line for each job that has failed or is delayed. */
 function reportTroubles(
   rows: readonly ChangedRow[],
-  made: ReadonlyMap<string, Pick<JobTransition, 'traceparent'>>,
+  made: ReadonlyMap<string, Pick<JobTransition, 'server' | 'traceparent'>>,
 ): void {
   for (const { id, accountId, action, status, reason } of rows) {
     if (status !== 'failed' && status !== 'delayed') continue;
     const kind = `${SENDS.includes(action) ? 'send' : 'write'}.${status}` as const;
-    reportIncident(kind, { account: accountId, job: id }, reason, made.get(id)?.traceparent);
+    const { server, traceparent } = made.get(id) ?? {};
+    const fields = { account: accountId, job: id, ...(server ? { server } : {}) };
+    reportIncident(kind, fields, reason, traceparent);
   }
 }
 

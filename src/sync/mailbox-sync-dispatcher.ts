@@ -166,7 +166,7 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
           settingsSealed,
         });
       }
-      const failed = this.#failed(state.failures + 1, error.message, error.retryAfterSeconds);
+      const failed = this.#failed(state.failures + 1, error.message, error);
       return { ...failed, result: { ...failed.result, ...noted(notes) } };
     }
   }
@@ -236,21 +236,24 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
   }
 
   onError(_job: ClaimedRow, error: unknown): Outcome<SyncResult> {
-    return this.#failed(1, error instanceof Error ? error.message : String(error), null);
+    return this.#failed(1, error instanceof Error ? error.message : String(error));
   }
 
   onPoison(): Outcome<SyncResult> {
     return this.#failed(
       FAILURES_UNTIL_SHOWN,
       'quarantined: several workers crashed while they synced this account',
-      null,
     );
   }
 
   async record(sql: Sql, settled: readonly Settled<ClaimedRow, SyncResult>[]): Promise<void> {
     for (const { job, result } of settled)
       if (result.kind === 'failed')
-        reportIncident('sync.failed', { account: job.gateId }, result.reason);
+        reportIncident(
+          'sync.failed',
+          { account: job.gateId, ...(result.server ? { server: result.server } : {}) },
+          result.reason,
+        );
     await recordResults(sql, settled, this.clock.now());
   }
 
@@ -368,11 +371,18 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     return { next: { kind: 'again', at, ambiguous: false }, result };
   }
 
-  #failed(failures: number, reason: string, retryAfterSeconds: number | null): Outcome<SyncResult> {
+  #failed(
+    failures: number,
+    reason: string,
+    { retryAfterSeconds, server }: Pick<ProviderError, 'retryAfterSeconds' | 'server'> = NO_ANSWER,
+  ): Outcome<SyncResult> {
     const at = nextAttempt(this.clock.now(), failures, retryAfterSeconds, Math.random());
-    return { next: { kind: 'again', at, ambiguous: false }, result: { kind: 'failed', reason } };
+    const result = { kind: 'failed', reason, server } as const;
+    return { next: { kind: 'again', at, ambiguous: false }, result };
   }
 }
+
+const NO_ANSWER = { retryAfterSeconds: null, server: null };
 
 /** The shorter of two waits, of which each may be `null` for none. */
 function soonest(one: number | null, other: number | null): number | null {

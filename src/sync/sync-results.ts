@@ -1,5 +1,6 @@
 import { moveGrants } from '../accounts/grants/grant-moves.ts';
 import { markGrantsInvalid } from '../accounts/grants/mark-invalid.ts';
+import { storable } from '../platform/base/text/storable.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import type { ClaimedRow, Settled } from '../platform/work/dispatcher.ts';
 import { type PassTimes, storePassTimes } from './pass-schedule.ts';
@@ -19,7 +20,7 @@ export type SyncResult = (
   | { kind: 'idle' }
   /** A part of the mailbox could not be read for a while; the rest was. */
   | { kind: 'stalled'; problem: string }
-  | { kind: 'failed'; reason: string }
+  | { kind: 'failed'; reason: string; server: string | null }
   /** The provider permanently refused the credentials. */
   | { kind: 'refused'; reason: string; settingsSealed: string }
 ) & {
@@ -41,7 +42,9 @@ const CURRENT = `
          or (failures > 0 and well_since <= $2::timestamptz - interval '${STABLE_SECONDS} s'))`;
 const ACTIVE = `update sync_job set active_at = $2 where id = any($1::uuid[])`;
 const COUNT_FAILURES = `
-  update sync_job set failures = least(failures + 1, 1000), well_since = null where id = any($1::uuid[])
+  update sync_job j set failures = least(failures + 1, 1000), well_since = null,
+    failed_reason = f.reason, failed_server = f.server
+  from unnest($1::uuid[], $2::text[], $3::text[]) f(id, reason, server) where j.id = f.id
   returning account_id as "accountId", failures`;
 
 const idsOf = (some: readonly { job: ClaimedRow }[]): string[] => some.map(({ job }) => job.id);
@@ -72,7 +75,11 @@ export async function recordResults(
   const counted =
     failed.length === 0
       ? []
-      : await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [idsOf(failed)]);
+      : await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
+          idsOf(failed),
+          failed.map(({ result }) => ('reason' in result ? storable(result.reason) : null)),
+          failed.map(({ result }) => ('server' in result ? result.server : null)),
+        ]);
   // Only sync passes make an account `running` or `sync-error`, and this one has had the claim.
   const unshown = current.filter(({ problem, isShown }) => problem !== null || !isShown);
   const reasons = new Map<string, string>();

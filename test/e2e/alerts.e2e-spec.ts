@@ -273,6 +273,18 @@ describeWith(['promtool'], 'alerts', () => {
     );
   });
 
+  it('report that the database failed over', () =>
+    expectAlertWhen(
+      'CarillonDatabaseFailedOver',
+      () =>
+        rowsOf(
+          world.server,
+          `update instance set failover = jsonb_build_object(
+             'from', 1, 'to', 2, 'at', now(), 'since', now(), 'synchronous', false, 'rows', 0)`,
+        ),
+      grown('carillon_database_failover_timestamp_seconds', {}),
+    ));
+
   it('report work that ends with an unexpected error', async () => {
     const { id, ...account } = await createAccount(world.server.app, users.application);
     await expectAlertWhen(
@@ -464,6 +476,10 @@ describeWith(['promtool'], 'alerts', () => {
 
   it('report encryption keys that do not open the stored secrets', async () => {
     await expectAlert('CarillonNotReady', await world.page(), await world.pageWithWrongKeys());
+  });
+
+  it('report a process whose clock differs from the database', async () => {
+    await expectAlert('CarillonClockApart', await world.page(), await world.pageWithWrongClock());
   });
 
   it('are all tested here', () => {

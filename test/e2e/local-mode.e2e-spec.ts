@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -23,6 +23,40 @@ async function paste(lines: string): Promise<string> {
     env: { PATH: process.env['PATH'], HOME: os.tmpdir() },
   });
   return stdout;
+}
+
+/**
+ * Follows the README of the example for sign-ins, but for the installation of Express, up to the
+ * page on which the user signs in.
+ * @param exports lines that the first start prints
+ */
+async function connectWithExample(exports: string): Promise<void> {
+  const readme = fs.readFileSync('examples/sign-in-express/README.md', 'utf8');
+  const [, block = ''] = /```sh\n([\s\S]*?)```/.exec(readme) ?? [];
+  const [port = 0] = await freePorts(1);
+  const lines = block
+    .replaceAll('4000', String(port))
+    .split('\n')
+    .filter((line) => !/^(export|npm|#)/.test(line));
+  const program = spawn('bash', ['-ec', `${exports}\n${lines.join('\n')}`], {
+    cwd: 'examples/sign-in-express',
+    env: { PATH: process.env['PATH'], HOME: os.tmpdir(), PORT: String(port) },
+    detached: true,
+    stdio: 'ignore',
+  });
+  try {
+    const origin = `http://localhost:${port}`;
+    const page = await until('the page of the example', () =>
+      fetch(`${origin}/connect`).then(
+        (response) => response.text(),
+        () => false as const,
+      ),
+    );
+    expect(page).toContain('name="password"');
+  } finally {
+    // The shell and the program that it started.
+    if (program.pid !== undefined) process.kill(-program.pid, 'SIGINT');
+  }
 }
 
 describe('npm start', () => {
@@ -83,7 +117,8 @@ describe('npm start', () => {
       const answers = await paste(api.join('\n'));
       expect(answers).toContain('This week');
       expect(answers).toContain('"name": "Team"');
-      expect(answers).toContain('"data": []');
+      expect(answers).toContain('"name": "Sandbox"');
+      await connectWithExample(api.filter((line) => line.startsWith('export')).join('\n'));
 
       const keys = fs.statSync(path.join(folder, 'data/encryption-keys'));
       expect(keys.mode & 0o777).toBe(0o600);

@@ -1,13 +1,15 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import request from 'supertest';
+import { Operators } from '../../src/operator/access/operators.service.ts';
+import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { closeApp } from '../../src/app/app.ts';
 import { listen, PortTakenError, requireFreePort } from '../../src/app/startup.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Draining } from '../../src/platform/http/http.module.ts';
 import type { TwoListeners } from '../../src/platform/http/operator-listener.ts';
 import { SERVER_LIMITS } from '../../src/platform/http/server-limits.ts';
-import { createOperator } from '../support/operators.ts';
+import { createOperator, type TestOperator } from '../support/operators.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 describe('the listener of operators', () => {
@@ -65,6 +67,56 @@ describe('the listener of operators', () => {
     draining.begin();
     const { headers, status } = await at(server.operatorUrl, '/health/ready');
     expect([status, headers['connection']]).toEqual([503, 'close']);
+  });
+});
+
+describe('the address of an operator', () => {
+  const FORWARDED = '198.51.100.7';
+  const PASSWORD = 'a-long-password-of-eve';
+  let server: TestApp;
+  let reader: TestOperator;
+  afterEach(() => server.close());
+
+  const start = async (environment: Record<string, string>) => {
+    server = await startTestApp({ ROLES: 'api', OPERATOR_PORT: '0', ...environment });
+    const eve = { name: 'eve', role: 'operate' as const, password: PASSWORD };
+    await server.app.get(Operators).create(SYSTEM, eve);
+    reader = await createOperator(server, 'read');
+  };
+  const signIn = (password: string, address: string) =>
+    request(server.operatorUrl)
+      .post('/console/sign-in')
+      .type('form')
+      .set('X-Forwarded-For', address)
+      .send({ name: 'eve', password });
+  const recordedAddress = async (): Promise<string | null> => {
+    const { body } = await request(server.operatorUrl)
+      .get('/admin/audit-log?action=operator.sign-in&limit=1')
+      .set(reader.bearer)
+      .expect(200);
+    const { items } = body as { items: { actor: { address: string | null } }[] };
+    return items[0]?.actor.address ?? null;
+  };
+
+  it('is the address of the connection, even if TRUST_PROXY names proxies of the main listener', async () => {
+    await start({ TRUST_PROXY: '1' });
+    await signIn(PASSWORD, FORWARDED).expect(303);
+    expect(await recordedAddress()).toBe('127.0.0.1');
+  });
+
+  it('cannot be changed to guess more passwords', async () => {
+    await start({ TRUST_PROXY: '1' });
+    for (let tries = 0; tries < 10; tries++)
+      await signIn('wrong', `198.51.100.${tries}`).expect(401);
+    await signIn('wrong', '198.51.100.200').expect(429);
+  });
+
+  it('is the address that a proxy in OPERATOR_TRUST_PROXY reports, so that nobody locks others out', async () => {
+    await start({ OPERATOR_TRUST_PROXY: '1' });
+    for (let tries = 0; tries < 10; tries++) await signIn('wrong', '203.0.113.9').expect(401);
+    await signIn(PASSWORD, '203.0.113.9').expect(429);
+    await signIn(PASSWORD, `203.0.113.9, ${FORWARDED}`).expect(303);
+    expect(await recordedAddress()).toBe(FORWARDED);
   });
 });
 

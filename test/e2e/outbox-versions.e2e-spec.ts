@@ -131,6 +131,21 @@ describe('versions and delivery options of outbox messages', () => {
     expect((await read(id)).body).toEqual(applied?.body);
   });
 
+  it('of simultaneous edits without a version are all counted, and no edit is lost', async () => {
+    const id = await accept();
+    const edits: object[] = [{ subject: 'Two' }, { body: 'New' }, { cc: [bo] }, { bcc: [bo] }];
+    const answers = await Promise.all(edits.map((edit) => change('patch', id).send(edit)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
+    const { body } = await read(id);
+    expect(body.version).toBe(5);
+    expect(body.original_data).toMatchObject({
+      subject: 'Two',
+      body: 'New',
+      cc: [bo],
+      bcc: [bo],
+    });
+  });
+
   it('that are out of date are reported before any other error', async () => {
     const id = await accept();
     await change('delete', id).expect(200);

@@ -5,6 +5,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { rowsOf } from '../support/connect.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -263,6 +264,8 @@ describe('outbox and job statuses', () => {
     const end = await settled(body.job_status_id);
     expect(end.reason).toMatch(/^retry limit datetime reached; last error: 4/);
     expect(end.attempts).toHaveLength(1);
+    const left = 'select id from send_job where id = $1';
+    expect(await rowsOf(server, left, [body.job_status_id])).toEqual([]);
   });
 
   it('shows a retry limit as it was sent: 0, or the same second as the send time', async () => {

@@ -10,7 +10,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
-import { secret } from '../support/log-watch.ts';
+import { loggedLines, secret } from '../support/log-watch.ts';
 import { createOperator } from '../support/operators.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -48,6 +48,8 @@ describe('refused requests', () => {
       server.app.get(Database) as never,
       { disk: async () => null } as never,
       { worrying: async () => [] } as never,
+      { failing: async () => [] } as never,
+      { roles: ['api'] },
     );
     return (await overview.read()).refusals;
   };
@@ -74,6 +76,15 @@ describe('refused requests', () => {
     ]);
     expect(await times(6, () => get(ada.bearer))).toEqual(Array(6).fill(401));
     await store();
+    const logged = loggedLines().map((text) => JSON.parse(text) as Record<string, unknown>);
+    expect(logged).toContainEqual(
+      expect.objectContaining({
+        incident: 'login.refused',
+        account: ada.id,
+        client: '192.0.2.7',
+        msg: expect.stringContaining('6 requests with a token that was revoked or has expired'),
+      }),
+    );
     await times(6, () => get(ada.bearer, '/messages', '192.0.2.8'));
     expect(await seen()).toMatchObject([
       { kind: 'login', refused: 12, account: { id: ada.id }, client: null },

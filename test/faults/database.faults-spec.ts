@@ -84,7 +84,7 @@ describe('a database that fails while servers work', () => {
     );
   }, 240_000);
 
-  it('causes no loss and no duplicates when it crashes, drops connections, cannot be reached or is full; callers get 503 meanwhile', async () => {
+  it('causes no loss and no duplicates when it crashes, drops connections, cannot be reached or has no free connection; callers get 503 meanwhile', async () => {
     const answers = new Map<number, number>();
     let last = 0;
     const onAnswer = ({ status }: CallResponse) => {
@@ -173,8 +173,8 @@ describe('a database that fails while servers work', () => {
       [],
     );
     await expectPromiseKept(world, {
-      test: `the database crashes, drops connections, is full, cannot be reached for ${DARK_MS / 1000} s`,
-      faults: `${CRASHES} crashes, ${terminations + 1} terminations, 1 cut, 1 reset, 1 full`,
+      test: `the database crashes, drops connections, has no free connection, cannot be reached for ${DARK_MS / 1000} s`,
+      faults: `${CRASHES} crashes, ${terminations + 1} terminations, 1 cut, 1 reset, 1 without a free connection`,
       accepted,
     });
     // Each calendar and event exists at the provider once, even if no response confirmed that it

@@ -2,6 +2,7 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
+import type { ClaimedRow } from '../../src/platform/work/dispatcher.ts';
 import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
 import {
   done,
@@ -172,6 +173,38 @@ describe('Engine', () => {
     warned.mockRestore();
     const left = await fixture.rows();
     expect(left).toMatchObject([{ id: marked, state: 0, ambiguous: true, crashes: 1 }]);
+  });
+
+  it('keeps a row ambiguous whose second worker dies before its hand-off', async () => {
+    const [id] = await fixture.insertRows(1, newId(), 3_600_000);
+    await sql.query(
+      `insert into worker (id, host, pid, seen_at) values (77, 'gone', 1, now() - interval '9 s')`,
+    );
+    await sql.query(
+      `update send_job set state = 1, worker_id = 77, fence = 4, attempt = 2, ambiguous = true`,
+    );
+    const claimed: ClaimedRow[] = [];
+    const dispatcher = new ProbeDispatcher(8, async (job) => {
+      claimed.push(job);
+      return done(job);
+    });
+    await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(claimed).toMatchObject([{ id, ambiguous: true, attempt: 2 }]);
+  });
+
+  it('forgets deaths of workers once an attempt has a result', async () => {
+    const [id] = await fixture.insertRows(1);
+    await sql.query('update send_job set crashes = 1');
+    const later = new Date(Date.now() + 3_600_000);
+    const dispatcher = new ProbeDispatcher(8, async (job) => ({
+      ...done(job),
+      next: { kind: 'again', at: later, ambiguous: false },
+    }));
+    await fixture.begin(dispatcher);
+    await until('the attempt to be stored', async () => dispatcher.recorded.length === 1);
+    await until('the row to wait', async () => (await fixture.rows())[0]?.state === 0);
+    expect(await fixture.rows()).toMatchObject([{ id, crashes: 0 }]);
   });
 
   it('releases at once the rows that a disconnected worker had not begun, and no others', async () => {

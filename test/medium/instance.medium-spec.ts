@@ -44,7 +44,7 @@ describe('InstanceGuard', () => {
   const disconnect = () => Promise.all(pools.splice(0).map((pool) => pool.close()));
   const config = (url: string, name = 'carillon') =>
     loadConfig({ DATABASE_URL: url, ENCRYPTION_KEYS: KEYS, INSTANCE_NAME: name });
-  const guard = (url = database.url, name?: string) => new InstanceGuard(config(url, name));
+  const guard = (url = database.url, name?: string) => new InstanceGuard(config(url, name), []);
   /** Later than any confirmation in these tests. */
   const START = Date.now() / 1000 + 3600;
   const pulse = (seen: number, before = seen - 1, backend = 1): HeartbeatResult => ({
@@ -52,6 +52,8 @@ describe('InstanceGuard', () => {
     before: START + before,
     seen: START + seen,
     doubt: null,
+    synchronous: false,
+    wasSynchronous: false,
   });
 
   it('adopts a database that no installation has used, and recognises it later', async () => {

@@ -135,6 +135,39 @@ describe('a Microsoft mailbox that fails for a while', () => {
     expect(await world.api('get', '/account')).toMatchObject({ sync_state: 'running' });
   });
 
+  it.each(['last', 'all'] as const)(
+    'keeps all instances of a series, whatever changes, while lists of instances lack %s',
+    async (lacking) => {
+      const before = await objects();
+      const deleted = await deletions();
+      const standUp = (await another().list('me/events')).find(({ recurrence }) => recurrence);
+      const rename = (subject: string) =>
+        another().send('PATCH', `me/events/${String(standUp?.['id'])}`, { subject });
+      driver.stub.settings.unlistedInstances = lacking;
+      await rename('Renamed');
+      await another().send('POST', 'me/events', { subject: `Beside ${lacking}`, ...AT });
+      await passes(3);
+      const beside = `event Beside ${lacking} false`;
+      const sorted = (all: string[]) => all.toSorted();
+      expect(sorted(await objects())).toEqual(sorted([...before, beside]));
+      const failures = await listFailures(world.server.app.get(Database), 10, world.account.id);
+      expect(failures.map(({ providerId }) => providerId)).toEqual([standUp?.['id']]);
+      driver.stub.settings.unlistedInstances = null;
+      await passes(2);
+      const renamed = before.map((one) => one.replace('Stand-up', 'Renamed'));
+      expect(sorted(await objects())).toEqual(sorted([...renamed, beside]));
+      expect(await listFailures(world.server.app.get(Database), 10, world.account.id)).toEqual([]);
+
+      await rename('Stand-up');
+      const made = (await another().list('me/events')).find(
+        ({ subject }) => subject === `Beside ${lacking}`,
+      );
+      await another().send('DELETE', `me/events/${String(made?.['id'])}`);
+      await passes(2);
+      expect([await objects(), await deletions()]).toEqual([before, deleted + 1]);
+    },
+  );
+
   it.each(['inbox', 'archive'])(
     'goes on with everything else if one message makes each page of the folder %s fail',
     async (folder) => {

@@ -214,6 +214,26 @@ describe('a reminder that is due', () => {
       });
     });
 
+    it('of any kind waits while its application is suspended', async () => {
+      const suspend = (at: Date | null) =>
+        fixture.database.query('update application set suspended_at = $2 where id = $1', [
+          fixture.applicationId,
+          at,
+        ]);
+      await suspend(clock.now());
+      for (const one of [
+        notificationOf.email(30),
+        notificationOf.sms(30),
+        notificationOf.webhook(30, receiver.origin),
+      ]) {
+        const { event, id } = await due(one, freshAddress());
+        await fire(id);
+        expect(await reminder(event)).toMatchObject({ status: 'scheduled', attempts: 0 });
+      }
+      await suspend(null);
+      expect(receiver.received).toEqual([]);
+    });
+
     it('fails when the event begins before it could be sent', async () => {
       const { event, id } = await due(notificationOf.email(30), 'temporary@sandbox.test');
       clock.advance(29 * MINUTE + 55_000);

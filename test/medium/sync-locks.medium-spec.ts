@@ -87,12 +87,15 @@ describe('the sync queue', () => {
     const dispatcher = server.app.get(ProviderWriteDispatcher, { strict: false });
     const endings = jobs.map((job): Ending => ({
       job,
+      worker: WORKER,
       outcome: { next: { kind: 'done' }, result: { kind: 'superseded', reason: 'a later write' } },
       waitMs: 0,
       gateMarked: false,
     }));
     const watched = { query: sql.query.bind(sql), transaction } as unknown as Database;
-    return new Settler(watched, queueStatements(dispatcher.table), dispatcher).settle(endings);
+    return new Settler(watched, queueStatements(dispatcher.table), dispatcher, {
+      id: WORKER,
+    }).settle(endings);
   };
   /** What a sync pass does: it locks its own row, then changes open writes of the mailbox. */
   const pass = (accountId: string, meanwhile = () => Promise.resolve()) =>

@@ -419,9 +419,11 @@ describeWith(['chromium', 'dovecot', 'exim4'], 'the sign-in pages in Chromium', 
       expect(row?.waiting).toBe(true);
       const stranger = await chromium.newContext();
       const elsewhere = await stranger.newPage();
-      const stolen = await elsewhere.goto(
-        `${server.url}/connect/callback?state=${'a'.repeat(40)}&code=x`,
-      );
+      // A sign-in of its own, so that this browser has a cookie, too.
+      await elsewhere.goto(await linkFor({ provider: 'imap' }));
+      // The state of the sign-in that waits in the first browser.
+      const state = new URL(page.url()).searchParams.get('state') ?? 'none';
+      const stolen = await elsewhere.goto(`${server.url}/connect/callback?state=${state}&code=x`);
       expect(stolen?.status()).toBe(403);
       await stranger.close();
       await page.getByRole('link', { name: /cancel|abort/i }).click();

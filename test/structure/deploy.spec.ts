@@ -4,7 +4,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import { releaseNotes, ReleaseError, sectionOf } from '../../scripts/lib/changelog.ts';
 import { settingsOf, stagesOf, wordsOf } from '../../scripts/lib/dockerfile.ts';
 import { ROOT } from '../../scripts/lib/project.ts';
-import { environmentSchema } from '../../src/platform/config/app-config.ts';
+import { environmentSchema, loadConfig } from '../../src/platform/config/app-config.ts';
 
 const read = (file: string): string => fs.readFileSync(path.join(ROOT, file), 'utf8');
 const below = (folder: string): string[] =>
@@ -24,8 +24,9 @@ interface Workload extends Manifest {
   spec: { template: { spec: { containers: Container[]; terminationGracePeriodSeconds?: number } } };
 }
 
+/** Examples are left out: they are of kinds that other projects define, whose schemas we lack. */
 const MANIFESTS = below('deploy/kubernetes').filter(
-  (file) => !file.includes('kustomization') && !file.includes('adapter'),
+  (file) => !file.includes('kustomization') && !file.includes('.example.'),
 );
 const manifests = MANIFESTS.flatMap((file) =>
   parseAllDocuments(read(file)).map((document) => document.toJS() as Manifest),
@@ -53,10 +54,20 @@ describe('the manifests for Kubernetes', () => {
     const { resources } = parse(read('deploy/kubernetes/kustomization.yaml')) as {
       resources: string[];
     };
-    const names = MANIFESTS.map((file) => path.basename(file)).filter(
-      (name) => !name.includes('.example.'),
-    );
+    const names = MANIFESTS.map((file) => path.basename(file));
     expect(resources.toSorted()).toEqual(names.toSorted());
+  });
+
+  it('leave the name of the image to the file of the operator, as the page shows', () => {
+    // An image that is renamed here could not be renamed by its first name there.
+    expect(parse(read('deploy/kubernetes/kustomization.yaml'))).not.toHaveProperty('images');
+    for (const { image } of containers) expect(image).toBe('carillon');
+    const [, own = ''] = /```yaml\n([\s\S]*?)```/.exec(read('docs/kubernetes.md')) ?? [];
+    expect(parse(own)).toMatchObject({
+      resources: ['../kubernetes'],
+      images: [{ name: 'carillon' }],
+      configMapGenerator: [{ name: 'carillon-config', behavior: 'merge' }],
+    });
   });
 
   it('run every container without rights and on a read-only file system', () => {
@@ -77,6 +88,91 @@ describe('the manifests for Kubernetes', () => {
       if (kind !== 'Deployment') continue;
       expect(spec.template.spec.terminationGracePeriodSeconds).toBeGreaterThan(shutdown + 5 + 10);
     }
+  });
+});
+
+describe('the examples for Kubernetes', () => {
+  interface Monitor {
+    spec: {
+      jobLabel: string;
+      selector: { matchLabels: Record<string, string> };
+      podMetricsEndpoints: { port: string }[];
+    };
+  }
+  interface Pods {
+    metadata: { labels: Record<string, string> };
+    spec: { containers: { ports?: { name: string }[] }[] };
+  }
+  const example = (name: string) =>
+    parseAllDocuments(read(`deploy/kubernetes/${name}.example.yaml`)).map(
+      (document) => document.toJS() as unknown,
+    );
+  const pods = manifests
+    .filter(({ kind }) => kind === 'Deployment')
+    .map((each) => (each as unknown as { spec: { template: Pods } }).spec.template);
+  const [monitor] = example('pod-monitor') as [Monitor];
+
+  it('monitor the processes of both roles at a port that they have', () => {
+    const { selector, podMetricsEndpoints } = monitor.spec;
+    expect(pods).toHaveLength(2);
+    for (const { metadata, spec } of pods) {
+      expect(metadata.labels).toMatchObject(selector.matchLabels);
+      const ports = spec.containers.flatMap((container) => container.ports ?? []);
+      for (const { port } of podMetricsEndpoints)
+        expect(ports.map(({ name }) => name)).toContain(port);
+    }
+  });
+
+  it('give metrics the job by which the rules and the autoscaler find them', () => {
+    const jobs = pods.map(({ metadata }) => metadata.labels[monitor.spec.jobLabel]);
+    const used = [
+      read('deploy/alerts.yml'),
+      read('deploy/kubernetes/worker-lateness.example.yaml'),
+      read('docs/monitoring.md').replaceAll(/job_name: (\w+)/g, 'job="$1"'),
+    ].map((text) => new Set([...text.matchAll(/\bjob="([^"]*)"/g)].map(([, job]) => job)));
+    for (const names of used) expect([...names]).toEqual(['carillon']);
+    expect(new Set(jobs)).toEqual(new Set(['carillon']));
+  });
+
+  it('route to a port of the service, and scale a deployment that exists', () => {
+    const [, route] = example('gateway') as [
+      unknown,
+      { spec: { rules: { backendRefs: { name: string; port: number }[] }[] } },
+    ];
+    const [backend] = route.spec.rules.flatMap(({ backendRefs }) => backendRefs);
+    const service = manifests.find(
+      ({ kind, metadata }) => kind === 'Service' && metadata.name === backend?.name,
+    ) as unknown as { spec: { ports: { port: number }[] } };
+    expect(service.spec.ports.map(({ port }) => port)).toContain(backend?.port);
+    const [scaled] = example('worker-lateness') as [
+      { metadata: { name: string }; spec: { scaleTargetRef: { name: string } } },
+    ];
+    const names = workloads.map(({ metadata }) => metadata.name);
+    expect(names).toContain(scaled.spec.scaleTargetRef.name);
+  });
+
+  it('have the connections to PostgreSQL that the page says, for the fewest and the most processes', () => {
+    const replicas = (name: string) => {
+      const scaler = manifests.find(
+        ({ kind, metadata }) => kind === 'HorizontalPodAutoscaler' && metadata.name === name,
+      ) as unknown as { spec: { minReplicas: number; maxReplicas: number } };
+      return scaler.spec;
+    };
+    const [api, worker] = [replicas('carillon-api'), replicas('carillon-worker')];
+    const connections = (role: string) =>
+      loadConfig({
+        DATABASE_URL: 'postgresql://localhost/carillon',
+        ENCRYPTION_KEYS: `main:${Buffer.alloc(32).toString('base64')}`,
+        ROLES: role,
+      }).database.connections;
+    // A rollout adds one process of each role; ten connections are for commands.
+    const total = (apis: number, workers: number) =>
+      (apis + 1) * connections('api') + (workers + 1) * connections('worker') + 10;
+    const page = read('docs/kubernetes.md');
+    const { minReplicas: a, maxReplicas: A } = api;
+    const { minReplicas: w, maxReplicas: W } = worker;
+    expect(page).toContain(`| fewest: ${a} \`api\`, ${w} \`worker\` | ${total(a, w)} |`);
+    expect(page).toContain(`| most: ${A} \`api\`, ${W} \`worker\` | ${total(A, W)} |`);
   });
 });
 
@@ -111,6 +207,61 @@ describe('the settings in files of deployment', () => {
     expect(read('deploy/systemd/carillon@.service')).toContain(
       `ExecStart=/usr/bin/env ${node} ${options.join(' ')} dist/src/main.js\n`,
     );
+  });
+});
+
+describe('docker-compose.yml', () => {
+  interface Service {
+    image: string;
+    environment?: Record<string, string>;
+    env_file?: { path: string; required: boolean }[];
+    ports?: string[];
+    logging?: { options: Record<string, string> };
+    cap_drop: string[];
+    cap_add?: string[];
+  }
+  const { services } = parse(read('docker-compose.yml'), { merge: true }) as {
+    services: Record<string, Service>;
+  };
+  const all = Object.entries(services);
+  /** Variables that Compose sets itself, whatever .env says. */
+  const OWN = ['DATABASE_URL', 'HOST', 'NODE_ENV', 'OPERATOR_HOST', 'ROLES'];
+  /** Variables with the value of .env, or another default than the page says. */
+  const DEFAULTS = [
+    'BASE_URL',
+    'ENCRYPTION_KEYS',
+    'OPERATOR_TRUST_PROXY',
+    'OPERATOR_URL',
+    'TRUST_PROXY',
+  ];
+  /** Variables that mean a port of the machine in .env. */
+  const PORTS = ['OPERATOR_PORT', 'PORT'];
+
+  it('passes every variable of .env to the processes, but for those of Compose itself', () => {
+    for (const name of ['api', 'worker', 'migrate']) {
+      const { env_file, environment = {} } = services[name] ?? {};
+      expect(env_file).toEqual([{ path: '.env', required: false }]);
+      const set = Object.keys(environment).filter((each) => each !== 'ROLES');
+      expect([...set, 'ROLES'].toSorted()).toEqual([...OWN, ...DEFAULTS, ...PORTS].toSorted());
+      for (const each of DEFAULTS) expect(environment[each]).toMatch(`\${${each}:`);
+    }
+    const page = read('docs/deployment.md');
+    for (const each of OWN) expect(page).toContain(`\`${each}\``);
+  });
+
+  it('publishes ports on the loopback interface unless PUBLISH_ADDRESS says otherwise', () => {
+    expect(all.flatMap(([, { ports = [] }]) => ports)).toEqual([
+      '${PUBLISH_ADDRESS:-127.0.0.1}:${PORT:-3000}:3000',
+      '127.0.0.1:${OPERATOR_PORT:-9400}:9400',
+    ]);
+  });
+
+  it('limits the logs of every service, and drops the capabilities that it does not need', () => {
+    for (const [name, { logging, cap_drop, cap_add = [] }] of all) {
+      expect([name, logging?.options]).toEqual([name, { 'max-size': '50m', 'max-file': '5' }]);
+      expect([name, cap_drop]).toEqual([name, ['ALL']]);
+      expect([name, cap_add.length]).toEqual([name, name === 'postgres' ? 5 : 0]);
+    }
   });
 });
 

@@ -10,9 +10,15 @@ import { ProcessMetrics } from '../../src/platform/metrics/process-metrics.ts';
 import { assertNoSecretLogged, watchedLog, watchEnvironment } from './log-watch.ts';
 import { type MetricsPage, parseMetrics, readMetrics } from './metrics-page.ts';
 import { PassingClock } from './passing-clock.ts';
-import { type ServerProcess, startServerProcess } from './server-process.ts';
+import {
+  FIVE_SECONDS_AHEAD,
+  operatorsOf,
+  type ServerProcess,
+  startServerProcess,
+} from './server-process.ts';
 import type { TestApp } from './test-app.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';
+import { until } from './until.ts';
 
 const newKeys = () => `k:${randomBytes(32).toString('base64')}`;
 
@@ -80,8 +86,7 @@ export class AlertWorld {
       ROLES: 'worker',
       OPERATOR_PORT: '0',
     });
-    const [, port] = /for operators on port (\d+)/.exec(process.output()) ?? [];
-    return { process, operators: `http://127.0.0.1:${port}` };
+    return { process, operators: operatorsOf(process) };
   }
 
   /**
@@ -92,6 +97,20 @@ export class AlertWorld {
     const app = await this.#start({ ROLES: 'api', ENCRYPTION_KEYS: newKeys() });
     const page = parseMetrics(await app.get(ProcessMetrics).page());
     await app.close();
+    return page;
+  }
+
+  /** The page of a worker process whose clock is five seconds ahead. */
+  async pageWithWrongClock(): Promise<MetricsPage> {
+    const worker = await startServerProcess(
+      { ...this.#environment(), ROLES: 'worker', OPERATOR_PORT: '0' },
+      { nodeArguments: ['--import', FIVE_SECONDS_AHEAD] },
+    );
+    const page = await until('the worker has compared the clocks', async () => {
+      const read = await readMetrics({ url: operatorsOf(worker) });
+      return read.get('carillon_clock_ahead_seconds') ? read : undefined;
+    });
+    await worker.stop();
     return page;
   }
 

@@ -31,7 +31,7 @@ export async function call(
     const response = await fetch(`${server.url}${path}`, {
       method,
       headers: { ...account.bearer, 'content-type': 'application/json', ...headers },
-      body: body ? JSON.stringify(body) : null,
+      ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(20_000),
     });
     return { status: response.status, body: (await response.json()) as CallResponse['body'] };

@@ -26,6 +26,16 @@ export interface ServerProcess {
   output(): string;
 }
 
+/** Argument of Node's `--import`: sets the clock of the process five seconds ahead. */
+export const FIVE_SECONDS_AHEAD =
+  'data:text/javascript,const real = Date.now; Date.now = () => real() + 5000;';
+
+/** Address of the port of operators of a process that was started with `OPERATOR_PORT`. */
+export function operatorsOf(process: ServerProcess): string {
+  const [, port] = /for operators on port (\d+)/.exec(process.output()) ?? [];
+  return `http://127.0.0.1:${port}`;
+}
+
 /** How a process is started. */
 export interface ServerProcessOptions {
   /** The file that Node runs instead of the program's entry point. */

@@ -41,7 +41,7 @@ interface Pair {
 export class TcpProxy {
   readonly #pairs = new Set<Pair>();
   readonly #server: net.Server;
-  readonly #target: number | string;
+  #target: number | string;
   readonly #judgeNext: () => Judge;
   #isDark: ((first: Buffer) => boolean) | null = null;
   /** Number of conversations so far. */
@@ -89,9 +89,17 @@ export class TcpProxy {
     }
   }
 
-  /** Resets every conversation. New ones get through. */
-  reset(): void {
-    for (const pair of this.#pairs) this.#drop(pair);
+  /** Sends new conversations to another target. Those that are open stay where they are. */
+  aim(target: number | string): void {
+    this.#target = target;
+  }
+
+  /**
+   * Resets conversations. New ones get through.
+   * @param which selects conversations by the client's first bytes; default: all
+   */
+  reset(which: (first: Buffer) => boolean = () => true): void {
+    for (const pair of this.#pairs) if (which(pair.first ?? NOTHING)) this.#drop(pair);
   }
 
   async stop(): Promise<void> {

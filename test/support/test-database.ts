@@ -8,7 +8,8 @@ function templateUrl(): URL {
   return new URL(template);
 }
 
-async function onServer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
+/** Runs statements as the owner of the test server, outside the databases of tests. */
+export async function onTestServer(work: (client: pg.Client) => Promise<unknown>): Promise<void> {
   const url = templateUrl();
   url.pathname = '/postgres';
   const client = new pg.Client({ connectionString: url.href });
@@ -31,7 +32,8 @@ const named = (name: string): TestDatabase => {
   url.pathname = `/${name}`;
   return {
     url: url.href,
-    drop: () => onServer((client) => client.query(`drop database if exists ${name} with (force)`)),
+    drop: () =>
+      onTestServer((client) => client.query(`drop database if exists ${name} with (force)`)),
   };
 };
 
@@ -40,7 +42,7 @@ const nameOf = ({ url }: TestDatabase): string => new URL(url).pathname.slice(1)
 /** Clones the migrated template (about 20 ms). */
 export async function createTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await onServer(async (client) => {
+  await onTestServer(async (client) => {
     // Two concurrent clones would collide on the template.
     await client.query('select pg_advisory_lock(727002)');
     // Copying the files takes half of the time that writing them to the log takes.
@@ -53,14 +55,14 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 /** Creates a database without tables, in which no migration has run. */
 export async function createEmptyTestDatabase(): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await onServer((client) => client.query(`create database ${name}`));
+  await onTestServer((client) => client.query(`create database ${name}`));
   return named(name);
 }
 
 /** Copies a database within the same server. The original must have no connections. */
 export async function copyTestDatabase(original: TestDatabase): Promise<TestDatabase> {
   const name = `test_${randomUUID().replaceAll('-', '')}`;
-  await onServer((client) =>
+  await onTestServer((client) =>
     client.query(`create database ${name} template ${nameOf(original)} strategy file_copy`),
   );
   return named(name);
@@ -74,7 +76,7 @@ export async function replaceTestDatabase(
   original: TestDatabase,
   copy: TestDatabase,
 ): Promise<void> {
-  await onServer(async (client) => {
+  await onTestServer(async (client) => {
     await client.query(`drop database ${nameOf(original)} with (force)`);
     await client.query(`alter database ${nameOf(copy)} rename to ${nameOf(original)}`);
   });

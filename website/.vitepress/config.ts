@@ -11,6 +11,10 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const REPOSITORY = process.env['REPOSITORY_URL'];
 /** Path of the site below its host, with slashes at both ends. */
 const BASE = process.env['SITE_BASE'] ?? '/';
+/** A bell, as text, so that no path depends on the base. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><path fill="#3451b2" d="M16 3a2 2 0 0 0-2 2v1.3A9 9 0 0 0 7 15v6l-3 4h24l-3-4v-6a9 9 0 0 0-7-8.7V5a2 2 0 0 0-2-2zm-4 24a4 4 0 0 0 8 0z"/></svg>',
+)}`;
 const { version } = JSON.parse(fs.readFileSync(path.join(ROOT, 'package.json'), 'utf8')) as {
   version: string;
 };
@@ -23,7 +27,6 @@ function sidebar(): DefaultTheme.SidebarItem[] {
     .slice(1)
     .map((section) => ({
       text: section.split(/[:\n]/)[0]?.trim() ?? '',
-      collapsed: false,
       items: [...section.matchAll(/\[([^\]]+)\]\(([^)#:]+\.md)\)/g)].map(([, title, page]) => ({
         text: title ?? '',
         link: `/${page?.replace(/\.md$/, '')}`,
@@ -78,6 +81,25 @@ function leaveOutComments(md: {
   });
 }
 
+/** A cell of a heading without text is no heading: screen readers would announce it for each row. */
+function leaveOutEmptyHeadings(md: {
+  core: { ruler: { push(name: string, rule: (state: { tokens: Cell[] }) => void): void } };
+}): void {
+  md.core.ruler.push('empty-headings', ({ tokens }) => {
+    for (const [index, token] of tokens.entries()) {
+      const [text, close] = [tokens[index + 1], tokens[index + 2]];
+      if (token.type !== 'th_open' || text?.content !== '' || close === undefined) continue;
+      token.tag = 'td';
+      close.tag = 'td';
+    }
+  });
+}
+interface Cell {
+  type: string;
+  tag: string;
+  content: string;
+}
+
 export default withMermaid({
   title: 'Carillon',
   description:
@@ -86,25 +108,35 @@ export default withMermaid({
   outDir: 'dist',
   cacheDir: '../node_modules/.cache/website',
   base: BASE,
-  rewrites: { 'README.md': 'index.md', ':folder/README.md': ':folder/index.md' },
+  // website/home.md is the first page.
+  rewrites: { 'README.md': 'pages.md', ':folder/README.md': ':folder/index.md' },
+  head: [['link', { rel: 'icon', href: ICON }]],
+  // The theme gives the first page no landmark.
+  transformHtml: (html) =>
+    html.replace('<div class="VPContent is-home"', '<div role="main" class="VPContent is-home"'),
+  // Diagrams and the search need large files, which only pages that use them load.
+  vite: { build: { chunkSizeWarningLimit: 3_000 } },
   // The addresses of a server that the reader starts.
   ignoreDeadLinks: 'localhostLinks',
   cleanUrls: true,
   lastUpdated: true,
   // The pages are plain Markdown: `<` in a text is a character, not HTML or a Vue component.
   markdown: {
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     html: false,
     config: (md) => {
       linkSources(md as never);
       leaveOutComments(md as never);
+      leaveOutEmptyHeadings(md as never);
     },
   },
   themeConfig: {
     nav: [
+      { text: 'All pages', link: '/pages' },
       { text: 'Quickstart', link: '/quickstart' },
       { text: 'Deployment', link: '/deployment' },
       { text: 'Configuration', link: '/configuration' },
-      { text: `Version ${version}`, link: '/' },
+      { text: `Version ${version}`, link: '/pages' },
     ],
     sidebar: sidebar(),
     outline: [2, 3],

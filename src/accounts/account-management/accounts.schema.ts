@@ -51,7 +51,7 @@ const mirror = z
   })
   .nullable()
   .describe(
-    'Result of the audits, which compare the mailbox with what is stored here (docs/reliability.md); null before the first one is complete',
+    'Result of the audits, which compare the mailbox with what is stored here (docs/audits.md); null before the first one is complete',
   );
 const mirrorExample = {
   checked_at: 1_700_000_000,

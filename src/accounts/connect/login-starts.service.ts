@@ -24,7 +24,8 @@ import { settingsOfPages } from './settings-of-pages.ts';
 /** The values of `POST /connect/auth`; `null` if not given. */
 export interface HostedRequest {
   provider: string | null;
-  redirectUri: string;
+  /** `null`: the sign-in ends on our own page, which says that it is done. */
+  redirectUri: string | null;
   grantId: string | null;
   /** The name of the field that contained the grant's id. */
   grantField: 'grant_id' | 'account_id';
@@ -42,6 +43,9 @@ export interface StartedLogin {
   request: LoginRequest;
   url: string;
 }
+
+/** The page at which a sign-in without a redirect address ends. */
+const DONE_PATH = '/connect/login/done';
 
 /** Default lifetime of a link. */
 const DEFAULT_SECONDS = 3600;
@@ -82,7 +86,8 @@ export class LoginStarts {
     const offered = await this.offers.of(applicationId, 'connect');
     const fitting = offered.filter((offer) => provider === null || offer.provider === provider);
     if (fitting.length === 0) throw await this.#nothingToOffer(applicationId, provider);
-    await this.assertRegistered(application, asked.redirectUri, provider);
+    const redirectUri = asked.redirectUri ?? this.#doneAt(application);
+    await this.assertRegistered(application, redirectUri, provider);
     report(unknownSettings(asked.settings ?? {}, settingsOfPages(fitting, this.connectors)));
     const integration = await em.findOne(Integration, {
       application: applicationId,
@@ -91,6 +96,7 @@ export class LoginStarts {
     const { grantField: _, ...columns } = asked;
     const { request, link } = await this.requests.create(applicationId, {
       ...columns,
+      redirectUri,
       flow: 'connect',
       provider,
       grantId: grant?.id ?? null,
@@ -137,15 +143,16 @@ export class LoginStarts {
   /**
    * Checks that a redirect address is registered. Addresses must be identical (RFC 9700 4.1.3) to
    * one of the application or of the provider's integration. If the user chooses the provider, any
-   * integration of the application counts.
+   * integration of the application counts. Our own last page always does.
    * @throws {RedirectUriError}
    */
   async assertRegistered(
-    { id, redirectUris }: Application,
+    application: Application,
     redirectUri: string,
     provider: string | null,
   ): Promise<void> {
-    if (redirectUris.includes(redirectUri)) return;
+    const { id, redirectUris } = application;
+    if (redirectUris.includes(redirectUri) || redirectUri === this.#doneAt(application)) return;
     const integrations = await this.em
       .fork()
       .find(Integration, { application: id, ...(provider === null ? {} : { provider }) });
@@ -163,6 +170,10 @@ export class LoginStarts {
     if (registered.length === 0) return new IntegrationRequiredError('any provider');
     for (const { provider: name } of registered) this.connectors.assertTurnedOn(name);
     return new UnconnectableProviderError(registered.map(({ provider: name }) => name));
+  }
+
+  #doneAt(application: Application): string {
+    return this.#urlOf(application) + DONE_PATH;
   }
 
   #urlOf({ region }: Application): string {

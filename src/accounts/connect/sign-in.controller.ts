@@ -20,7 +20,7 @@ import { sendStep } from './page-response.ts';
 import { PageFilter } from './page.filter.ts';
 import { stepPath } from './pages/form.ts';
 import { ICON_FILE, STYLES_FILE } from './pages/styles.ts';
-import { ALL_SCOPES } from './pages/sign-in.pages.ts';
+import { ALL_SCOPES, donePage } from './pages/sign-in.pages.ts';
 import { SignInCredentials } from './sign-in-credentials.service.ts';
 import { SignInProblem } from './sign-in-problem.ts';
 import { type Agreement, RETURNED, SignIn } from './sign-in.service.ts';
@@ -124,6 +124,12 @@ export class SignInController {
   @Post('cancel')
   async cancel(@Res() response: Response): Promise<void> {
     await this.#end(response, (visit) => this.signIn.cancel(visit, RETURNED.cancelled));
+  }
+
+  /** The end of a sign-in without a redirect address. The code in the query is not needed. */
+  @Get('done')
+  done(@Res() response: Response, @Query() query: Fields): void {
+    sendStep(response, { page: donePage(query['success'] === 'true') });
   }
 
   /** A browser without a secret gets one with its first page. */

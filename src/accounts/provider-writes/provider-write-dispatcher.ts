@@ -123,9 +123,9 @@ const NEXT_IN_LINE = `
 
 function failureOf(error: unknown): WriteFailure {
   if (error instanceof ProviderError) {
-    const { code, message, retryAfterSeconds } = error;
+    const { code, message, retryAfterSeconds, server } = error;
     const ownLimit = error instanceof BudgetExhaustedError;
-    return { code, message, retryAfterSeconds, ownLimit };
+    return { code, message, retryAfterSeconds, server, ownLimit };
   }
   if (error instanceof DomainError) {
     return { code: 'unsupported', message: error.message, retryAfterSeconds: null };
@@ -358,7 +358,15 @@ function toMove({ job, result, traceparent }: SettledWrite): JobTransition[] {
       return [{ id: job.id, to: 'cancelled', reason: result.reason, traceparent }];
     case 'failed':
     case 'delayed':
-      return [{ id: job.id, to: result.kind, reason: result.reason, traceparent }];
+      return [
+        {
+          id: job.id,
+          to: result.kind,
+          reason: result.reason,
+          server: result.failure.server ?? null,
+          traceparent,
+        },
+      ];
     case 'waits':
     case 'continues':
     case 'gone':
@@ -381,6 +389,7 @@ function toAttempt({ job, next, result }: SettledWrite): Parameters<typeof recor
       phase: null,
       code: failure?.code ?? null,
       detail: failure?.message ?? null,
+      server: failure?.server ?? null,
       nextAt: next.kind === 'again' ? next.at : null,
       rule: result.kind === 'written' ? null : result.rule,
     },

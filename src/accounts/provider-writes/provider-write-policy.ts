@@ -16,6 +16,8 @@ export interface WriteFailure {
   code: ProviderErrorCode;
   /** The provider's message. */
   message: string;
+  /** The server that was asked, for operators; absent or `null` if none was. */
+  server?: string | null;
   /** Seconds after which the provider asks for a retry; `null` if it does not say. */
   retryAfterSeconds: number | null;
   /** Whether our own limit on requests kept the provider from being asked. Default: false. */

@@ -1,5 +1,6 @@
 import type { Database, Sql } from '../../platform/database/sql.ts';
 import type { PushResource } from '../../providers/port/push-port.ts';
+import { lastPassFailed } from './last-pass-failed.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
 const SCHEDULE = `
@@ -7,11 +8,7 @@ const SCHEDULE = `
   on conflict (account_id) do update
     set run_at = least(sync_job.run_at, now()), again = true, failures = 0, well_since = null`;
 
-/**
- * SQL condition on a row `j` of `sync_job`: the last sync pass failed, and the mailbox is in its
- * waiting time.
- */
-const FAILING = '(j.failures > 0 and j.well_since is null)';
+const FAILING = lastPassFailed('j');
 
 // `again` stays set while a sync pass runs; the next one clears it when it starts. Rows are locked
 // in the order of their ids, so that processes do not deadlock.

@@ -55,6 +55,9 @@ const SyncJobSchema = defineEntity({
      * was none yet.
      */
     wellSince: p.datetime().columnType('timestamptz').nullable(),
+    /** Why the last failed pass has failed, and the server that it asked, for operators. */
+    failedReason: p.text().nullable(),
+    failedServer: p.text().nullable(),
     /**
      * Provider's id of the message that is being read, if a worker has died while it had claimed
      * this row.

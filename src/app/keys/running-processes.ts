@@ -1,5 +1,6 @@
 import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { FailingCheck } from '../../platform/work/readiness.ts';
 import { WrongKeysError } from './key-check.ts';
 
 /** A process as it registers itself. */
@@ -39,6 +40,22 @@ const CONSOLES = `
 /** Addresses of the console that running processes serve, the latest first. */
 export async function runningConsoles(sql: Sql): Promise<string[]> {
   return (await sql.query<{ url: string }>(CONSOLES)).map(({ url }) => url);
+}
+
+const REPORT = `update running_process set problems = $2, clock_ahead_seconds = $3 where id = $1`;
+
+/**
+ * Records what operators see of a process (`Overview.processes`).
+ * @param problems readiness checks that fail
+ * @param clockAheadSeconds result of `clockAhead`
+ */
+export async function reportProcess(
+  sql: Sql,
+  id: string,
+  problems: readonly FailingCheck[],
+  clockAheadSeconds: number,
+): Promise<void> {
+  await sql.query(REPORT, [id, JSON.stringify(problems), clockAheadSeconds]);
 }
 
 /** Deletes the record at an orderly stop. */

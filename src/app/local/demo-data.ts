@@ -2,6 +2,7 @@ import type { INestApplicationContext } from '@nestjs/common';
 import { ApplicationsService } from '../../accounts/applications/applications.service.ts';
 import { listApplications } from '../../accounts/applications/list-applications.ts';
 import { GrantConnections } from '../../accounts/grants/grant-connections.service.ts';
+import { IntegrationsService } from '../../accounts/integrations/integrations.service.ts';
 import { Database } from '../../platform/database/sql.ts';
 
 /** Credentials of the demo application. Secrets and tokens exist in clear text only here. */
@@ -17,7 +18,8 @@ const PEOPLE = [
 ] as const;
 
 /**
- * Creates the demo application with its two sandbox accounts, on the first start.
+ * Creates the demo application with its two sandbox accounts, on the first start. Users can connect
+ * further sandbox accounts on its sign-in pages.
  * @returns `undefined` if an application already exists
  */
 export async function createDemoData(
@@ -30,6 +32,15 @@ export async function createDemoData(
     plan: 'standard',
     features: ['sms'],
     region: 'us',
+  });
+  await app.get(IntegrationsService).create(application.id, {
+    provider: 'sandbox',
+    name: 'Sandbox',
+    settings: {},
+    redirectUris: [],
+    expiresIn: 3_600,
+    scope: null,
+    requireProvenAddress: false,
   });
   const connections = app.get(GrantConnections);
   const accounts: { email: string; accessToken: string }[] = [];

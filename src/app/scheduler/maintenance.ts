@@ -16,6 +16,7 @@ import { pruneLostWorkers } from '../../platform/work/lost-workers.ts';
 import { pruneApiUse } from '../../platform/budgets/api-use-rows.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
 import { pruneOperatorSessions } from '../../operator/access/prune-operator-sessions.ts';
+import { pruneRequestCounts } from '../../platform/request-counts/request-count-recorder.ts';
 import { pruneRefusals } from '../../platform/refusals/refusal-recorder.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
@@ -39,6 +40,7 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'login requests': pruneLoginRequests,
   'failed attempts': pruneFailedAttempts,
   'counts of refused requests': pruneRefusals,
+  'counts of requests': pruneRequestCounts,
   'access tokens': pruneAccessTokens,
   'sessions of operators': pruneOperatorSessions,
   'webhook events and attempts': pruneWebhookEvidence,

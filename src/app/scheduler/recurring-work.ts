@@ -12,6 +12,7 @@ import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
 import { ApplicationDeletions } from '../../operator/applications/application-deletions.service.ts';
 import { TableSamples } from '../../operator/capacity/table-samples.service.ts';
 import { ApiUseCounter } from '../../platform/budgets/api-use-counter.ts';
+import { RequestCountRecorder } from '../../platform/request-counts/request-count-recorder.ts';
 import { RefusalRecorder } from '../../platform/refusals/refusal-recorder.ts';
 import { LogLevels } from '../../platform/log-level/log-levels.ts';
 import { Engine } from '../../platform/work/engine.ts';
@@ -175,6 +176,11 @@ export class WorkOfProcesses {
   @Cron('8/10 * * * * *', task('refused requests', 10))
   storeRefusals(): Promise<void> {
     return this.runs.ofProcess(RefusalRecorder, (recorder) => recorder.store());
+  }
+
+  @Cron('6/10 * * * * *', task('counts of requests', 10))
+  storeRequestCounts(): Promise<void> {
+    return this.runs.ofProcess(RequestCountRecorder, (recorder) => recorder.store());
   }
 
   @Cron('50 * * * * *', task('uses of access tokens', 60))

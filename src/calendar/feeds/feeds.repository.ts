@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import type { Scope } from '../../platform/auth/scopes.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findIcsInstances, ICS_COLUMNS, ICS_FROM, type IcsRow } from '../events/ics/ics-rows.ts';
@@ -14,6 +15,16 @@ export interface FeedCalendar {
   timezone: string | null;
   /** Changes whenever anything changes that the feed shows. */
   state: string;
+}
+
+/** Whether a calendar may still be published. */
+export interface FeedAccess {
+  /** Whether the operator has suspended the application. */
+  suspended: boolean;
+  /** Scopes of the grant, or else of its integration; `null` = every scope. */
+  asked: Scope[] | null;
+  /** Scopes that the user has agreed to; `null` = every scope. */
+  agreed: Scope[] | null;
 }
 
 /** Start position of a page: behind this event. */
@@ -39,16 +50,26 @@ const FIND =
   'select created_at as "createdAt" from calendar_feed where account_id = $1 and calendar_id = $2';
 const REMOVE = 'delete from calendar_feed where account_id = $1 and calendar_id = $2 returning 1';
 
-const OPEN = `
-  select c.id as "calendarId", c.account_id as "accountId", c.name, c.description, c.timezone,
-    concat_ws('/', c.id, c.updated_at, s.events, s.changed, s.versions) as state
-  from calendar_feed f
+const ACCESS_COLUMNS =
+  'a.suspended_at is not null as suspended, coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed';
+const ACCESS_FROM = `
+  calendar_feed f
     join calendar c on c.id = f.calendar_id and not c.deleting
     join "grant" g on g.id = c.account_id and g.billing_state <> 'cancelled'
+    join application a on a.id = g.application_id
+    left join integration i on i.id = g.integration_id`;
+const ACCESS_WHERE =
+  'f.hash = $1 and (g.proof is not null or not coalesce(i.require_proven_address, false))';
+
+const OPEN = `
+  select c.id as "calendarId", c.account_id as "accountId", c.name, c.description, c.timezone,
+    concat_ws('/', c.id, c.updated_at, s.events, s.changed, s.versions) as state, ${ACCESS_COLUMNS}
+  from ${ACCESS_FROM}
     cross join lateral (
       select count(*) as events, max(e.updated_at) as changed, sum(e.version + e.sequence) as versions
       from event e where e.calendar_id = c.id) s
-  where f.hash = $1`;
+  where ${ACCESS_WHERE}`;
+const ACCESS = `select ${ACCESS_COLUMNS} from ${ACCESS_FROM} where ${ACCESS_WHERE}`;
 
 const EVENTS = `
   select ${ICS_COLUMNS} ${ICS_FROM}
@@ -94,8 +115,13 @@ export class FeedsRepository {
   }
 
   /** The calendar with this hash of the secret; `undefined` if there is none. */
-  async open(hash: Buffer): Promise<FeedCalendar | undefined> {
-    return (await this.database.query<FeedCalendar>(OPEN, [hash]))[0];
+  async open(hash: Buffer): Promise<(FeedCalendar & FeedAccess) | undefined> {
+    return (await this.database.query<FeedCalendar & FeedAccess>(OPEN, [hash]))[0];
+  }
+
+  /** Who publishes at this hash of the secret; `undefined` if nobody does any more. */
+  async access(hash: Buffer): Promise<FeedAccess | undefined> {
+    return (await this.database.query<FeedAccess>(ACCESS, [hash]))[0];
   }
 
   /** A page of series and of events that end at or after `since`. */

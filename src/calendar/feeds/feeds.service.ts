@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable, Logger } from '@nestjs/common';
+import { ApplicationSuspendedError } from '../../platform/auth/application-suspended-error.ts';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import { allows, restrict, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { CalendarsService } from '../calendars/calendars.service.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { DomainError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
@@ -12,7 +14,12 @@ import { WindowedCounts } from '../../platform/base/concurrency/windowed-counts.
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { icsEventsOf, type IcsRow } from '../events/ics/ics-rows.ts';
 import { IcsWriter } from '../events/ics/ics-writer.ts';
-import { type FeedCalendar, type FeedPosition, FeedsRepository } from './feeds.repository.ts';
+import {
+  type FeedAccess,
+  type FeedCalendar,
+  type FeedPosition,
+  FeedsRepository,
+} from './feeds.repository.ts';
 
 /** A calendar file that is ready to be read. */
 export interface OpenFeed {
@@ -97,18 +104,20 @@ export class Feeds {
    * @param file last part of the URL
    * @param client network address of the client. After too many unknown URLs the error is
    *   `rate-limited` instead of not found
-   * @throws {NotFoundError}
+   * @throws {NotFoundError} also if the account may not read calendars any more
+   * @throws {ApplicationSuspendedError}
    * @throws {DomainError} `rate-limited`
    */
   async open(file: string, client: string): Promise<OpenFeed> {
     const secret = FILE.exec(file)?.[1];
     const hash = secret === undefined ? undefined : hashToken(secret);
     const calendar = hash && (await this.repository.open(hash));
-    if (!hash || !calendar) {
+    if (!hash || !calendar || !maySee(calendar)) {
       spend(this.#guesses, clientKey(client), MOST_GUESSES);
       throw new NotFoundError('feed', '');
     }
     spend(this.#readings, hash.toString('base64'), MOST_READINGS);
+    if (calendar.suspended) throw new ApplicationSuspendedError();
     const now = this.clock.now();
     // The day is part of the tag, because each day more events become too old for the file.
     const day = Math.floor(now.getTime() / DAY_MS);
@@ -117,10 +126,10 @@ export class Feeds {
       .digest('base64url')
       .slice(0, 27);
     const since = new Date(day * DAY_MS - PAST_MS);
-    return { etag: `W/"${tag}"`, pieces: () => this.#pieces(calendar, since) };
+    return { etag: `W/"${tag}"`, pieces: () => this.#pieces(hash, calendar, since) };
   }
 
-  async *#pieces(calendar: FeedCalendar, since: Date): AsyncGenerator<string> {
+  async *#pieces(hash: Buffer, calendar: FeedCalendar, since: Date): AsyncGenerator<string> {
     const { name, description, timezone } = calendar;
     const writer = new IcsWriter({
       method: 'PUBLISH',
@@ -140,8 +149,19 @@ export class Feeds {
       count += page.events.length;
       after = page.next;
       if (!after) break;
+      await this.#assertPublished(hash);
     }
     yield writer.end();
+  }
+
+  /**
+   * A client may read slowly, and the calendar may be unpublished meanwhile.
+   * @throws {NotFoundError} @throws {ApplicationSuspendedError}
+   */
+  async #assertPublished(hash: Buffer): Promise<void> {
+    const access = await this.repository.access(hash);
+    if (!access || !maySee(access)) throw new NotFoundError('feed', '');
+    if (access.suspended) throw new ApplicationSuspendedError();
   }
 
   #text(writer: IcsWriter, row: IcsRow, instances: readonly IcsRow[]): string {
@@ -163,6 +183,10 @@ export class Feeds {
     }
   }
 }
+
+/** Whether the scopes of the account still allow reading its calendars. */
+const maySee = ({ asked, agreed }: FeedAccess): boolean =>
+  allows(restrict(asked, agreed), SCOPES_FOR.readCalendar);
 
 /** Keeps the times and hides all other details. */
 function asBusy(row: IcsRow): IcsRow {

@@ -32,7 +32,8 @@ function addOptions(program: Command): void {
     .option('--display_columns <names>', 'columns of a table or of CSV, separated by commas');
 }
 
-async function createProgram(args: readonly string[], io: OperatorIo): Promise<Command> {
+/** @param args arguments without the program name; only the groups that they name are loaded */
+export async function createProgram(args: readonly string[], io: OperatorIo): Promise<Command> {
   const isJson = args.includes('--json');
   const cli = new OperatorCli(io);
   const program = new Command('carillon')

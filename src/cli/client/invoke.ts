@@ -149,24 +149,40 @@ async function requestOf(
   };
 }
 
+/** The request of a command line, and local paths that it names. */
+interface Plan {
+  request: ApiRequest;
+  paths: string[];
+}
+
+/**
+ * Reads a command line without calling the server. Reads the body from standard input if the method
+ * takes one and the command line has none.
+ * @throws {ApiCommandError} for an id, a flag, a filter or a field that the method does not know
+ */
+export async function planRequest(invocation: Invocation): Promise<Plan> {
+  const { action, words, flags } = invocation;
+  const given = readArguments(words, action);
+  checkWords(invocation, given);
+  const request = await requestOf(invocation, given);
+  if (!flags.unchecked) assertKnownRequest(request, ApiDocument.read());
+  return { request, paths: given.paths };
+}
+
 /**
  * Calls a method and writes its response to standard output.
  * @throws {ApiCommandError}
  */
 export async function invoke(invocation: Invocation): Promise<void> {
-  const { group, action, words, flags } = invocation;
-  const given = readArguments(words, action);
-  checkWords(invocation, given);
-  const request = await requestOf(invocation, given);
-  const document = ApiDocument.read();
-  if (!flags.unchecked) assertKnownRequest(request, document);
+  const { group, action, flags } = invocation;
+  const { request, paths } = await planRequest(invocation);
   const settings = readSettings({ ...flags }, process.env);
   const columns =
     flags.display_columns?.split(',').map((column) => column.trim()) ??
     action.columns ??
     group.columns;
   if (flags.all) {
-    if (!hasPages(document, request))
+    if (!hasPages(ApiDocument.read(), request))
       throw new ApiCommandError('--all is only for lists with --limit and --offset');
     // Only into a file or a pipe: on a terminal the entries themselves show the progress.
     const shown = process.stderr.isTTY && !process.stdout.isTTY ? process.stderr : null;
@@ -176,10 +192,10 @@ export async function invoke(invocation: Invocation): Promise<void> {
       shown,
     );
   }
-  if (action.transfer === 'download') return downloadFile(request, settings, given.paths[0] ?? '-');
+  if (action.transfer === 'download') return downloadFile(request, settings, paths[0] ?? '-');
   const answer =
     action.transfer === 'upload'
-      ? await uploadFiles(request, settings, given.paths)
+      ? await uploadFiles(request, settings, paths)
       : await callApi(request, settings);
   // A raw message: unchanged for a file or a program, without control characters for a terminal.
   if ('text' in answer) return write(process.stdout.isTTY ? forTerminal(answer.text) : answer.text);

@@ -7,7 +7,7 @@ import { ApiDocument } from './document.ts';
 import type { Action, Group } from './group.ts';
 import { GROUPS } from './groups.ts';
 import { methodHelp } from './help.ts';
-import { type Flags, invoke } from './invoke.ts';
+import { type Flags, type Invocation, invoke } from './invoke.ts';
 import { addProfiles } from './login.ts';
 
 /** Arguments after the id. */
@@ -16,7 +16,15 @@ const PATHS = { upload: '<path …> ', download: '[path] ', none: '' } as const;
 /** The methods, by their commands; for help and completion. */
 const actions = new WeakMap<Command, Action>();
 
-function addMethod(parent: Command, groupName: string, method: string, group: Group): void {
+/** Runs a method, or only checks how it was called. */
+type Perform = (invocation: Invocation) => Promise<unknown>;
+
+function addMethod(
+  parent: Command,
+  [groupName, group]: [string, Group],
+  method: string,
+  perform: Perform,
+): void {
   const action = group.actions[method];
   if (!action) return;
   const placeholder = action.id === 'required' ? '<id>' : '[id]';
@@ -33,12 +41,12 @@ function addMethod(parent: Command, groupName: string, method: string, group: Gr
       methodHelp(ApiDocument.read(), `carillon-api ${groupName} ${method}`, action),
     );
   actions.set(leaf, action);
-  leaf.action((words: string[]) =>
-    invoke({ groupName, group, action, words, flags: leaf.optsWithGlobals<Flags>() }),
-  );
+  leaf.action(async (words: string[]) => {
+    await perform({ groupName, group, action, words, flags: leaf.optsWithGlobals<Flags>() });
+  });
 }
 
-function addGroup(program: Command, name: string, group: Group): void {
+function addGroup(program: Command, [name, group]: [string, Group], perform: Perform): void {
   const command = program
     .command(name)
     .description(group.summary)
@@ -46,7 +54,8 @@ function addGroup(program: Command, name: string, group: Group): void {
       subcommandTerm: (method) =>
         [method.name(), /^[<[]id[>\]]( <token_id>)?/.exec(method.usage())?.[0]].join(' '),
     });
-  for (const method of Object.keys(group.actions)) addMethod(command, name, method, group);
+  for (const method of Object.keys(group.actions))
+    addMethod(command, [name, group], method, perform);
 }
 
 function addOptions(program: Command): void {
@@ -81,8 +90,11 @@ function addOptions(program: Command): void {
     .option('--config_file <path>', 'JSON with these names; default ~/.carillon/config.json');
 }
 
-/** @param isJson whether the caller prints errors, as JSON */
-export function createProgram(isJson: boolean): Command {
+/**
+ * @param isJson whether the caller prints errors, as JSON
+ * @param perform what the methods do
+ */
+export function createProgram(isJson: boolean, perform: Perform = invoke): Command {
   const program = new Command('carillon-api')
     .description('Client of Carillon: one command per endpoint group.')
     .usage('<group> <method> [id] [flags]')
@@ -100,7 +112,7 @@ export function createProgram(isJson: boolean): Command {
   addConnect(program);
   addProfiles(program);
   addCompletion(program, (text) => void process.stdout.write(text));
-  for (const [name, group] of Object.entries(GROUPS)) addGroup(program, name, group);
+  for (const named of Object.entries(GROUPS)) addGroup(program, named, perform);
   return program;
 }
 

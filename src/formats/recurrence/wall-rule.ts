@@ -3,7 +3,7 @@
  * parts that calendar programs usually add. The n-th occurrence is computed directly, so that
  * occurrences years ago cost nothing. Expanding a weekly rule over a year takes 5 µs, and 5.6 ms
  * with rrule-temporal. With that library, the availability of 50 people with nine series each would
- * miss its limit of 50 ms (docs/performance.md, Availability).
+ * miss its limit of 50 ms (bench/history.md, Availability).
  */
 
 /**

@@ -46,6 +46,8 @@ export interface HandOverFailure {
   phase: SendPhase | null;
   /** Text of the provider's response. */
   detail: string;
+  /** The server that was asked, for operators; `null` if none was. */
+  server: string | null;
   retryAfterSeconds: number | null;
   /**
    * True for a bug or a failure of our own database. The failure then says nothing about the
@@ -64,15 +66,17 @@ export interface HandOverFailure {
  */
 export function failureOf(error: unknown, reached: SendPhase | null): HandOverFailure {
   if (error instanceof ProviderError) {
-    const { code, message: detail, retryAfterSeconds, phase } = error;
+    const { code, message: detail, retryAfterSeconds, server } = error;
     const ownLimit = error instanceof BudgetExhaustedError;
-    return { code, phase: phase ?? reached, detail, retryAfterSeconds, internal: false, ownLimit };
+    const phase = error.phase ?? reached;
+    return { code, phase, detail, server, retryAfterSeconds, internal: false, ownLimit };
   }
   const code = reached && IRREVOCABLE.includes(reached) ? 'outcome-unknown' : 'temporary';
   return {
     code,
     phase: reached,
     detail: internalReason(error),
+    server: null,
     retryAfterSeconds: null,
     internal: true,
     ownLimit: false,

@@ -139,6 +139,8 @@ export interface AttemptEnd {
   phase: SendPhase | null;
   /** Text of the provider's response, or our own reason. */
   detail: string;
+  /** The server that was asked, for operators. */
+  server?: string | null;
   retryAfterSeconds?: number | null;
   /** Recipients that were refused. Set if the server rejected the whole message. */
   refused?: readonly RefusedRecipient[];

@@ -69,6 +69,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
     },
     breaker: true,
     inertUntilHandOff: true,
+    createdAt: '(select s.created_at from job_status s where s.id = j.id)',
     deadlineColumn: 'retry_limit_at',
     loading: LOADING,
   };

@@ -108,6 +108,7 @@ export function lineOf(
     phase: null,
     code: null,
     detail: null,
+    server: null,
     nextAt: null,
     rule: null,
     ...rest,
@@ -146,13 +147,14 @@ export function concluded(
   decision: Decision,
 ): Outcome<SendResult> {
   const { job, message } = attempt;
-  const { code, phase, detail } = end;
+  const { code, phase, detail, server = null } = end;
   const nextAt = nextOf(decision, now);
   const line = lineOf(attempt, now, {
     outcome: outcomeOf(end),
     code,
     phase,
     detail,
+    server,
     nextAt,
     rule: decision.rule,
   });
@@ -164,7 +166,7 @@ export function concluded(
     return {
       next: { kind: 'again', at: nextAt, ambiguous: unknown || open },
       result: {
-        move: { id: job.id, to: 'delayed', reason, ...acceptedRoute(attempt, end) },
+        move: { id: job.id, to: 'delayed', reason, server, ...acceptedRoute(attempt, end) },
         attempt: line,
         refusal: null,
         progress: {
@@ -186,6 +188,7 @@ export function concluded(
         id: job.id,
         to: 'failed',
         reason,
+        server,
         ...acceptedRoute(attempt, end),
         ...(refused.length > 0 ? { refused } : {}),
       },

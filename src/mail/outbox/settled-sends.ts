@@ -128,6 +128,6 @@ function lineOf(
 ): AttemptRecord {
   return {
     id: newId(), jobId, attempt, startedAt: at, endedAt: at, outcome, route: null, phase: null, code: null,
-    detail: `decided by an operator: ${why}`, nextAt, rule: 'settled',
+    detail: `decided by an operator: ${why}`, server: null, nextAt, rule: 'settled',
   }; // prettier-ignore
 }

@@ -37,6 +37,9 @@ export const ACCOUNT_HEALTHS = [
 ] as const;
 export type AccountHealth = (typeof ACCOUNT_HEALTHS)[number];
 
+/** A sync pass that has been due for longer than this is late. */
+export const SYNC_LATE_SECONDS = 600;
+
 /** A pause of sending. */
 export interface SendingPause {
   since: Date;
@@ -70,7 +73,10 @@ export interface AccountFilter {
   /** Client id or id of the application. */
   application?: string | undefined;
   provider?: string | undefined;
+  /** Accounts that have this problem, whatever else is wrong with them. */
   health?: AccountHealth | undefined;
+  /** Accounts whose last sync pass failed at this server, such as `mail.example.com:993 (IMAP)`. */
+  server?: string | undefined;
   /** A part of the address, in upper or lower case. */
   address?: string | undefined;
 }

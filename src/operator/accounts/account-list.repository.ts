@@ -1,21 +1,28 @@
 import { Conditions } from '../../platform/database/conditions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts';
 import {
   ACCOUNT_HEALTHS,
   type AccountFilter,
   type AccountHealth,
   type AccountItem,
+  SYNC_LATE_SECONDS,
 } from './account-health.ts';
 
-/** A sync pass that has been due for longer than this is late. */
-const LATE = `interval '10 minutes'`;
 /** A row whose workers died this often is in quarantine: it runs apart from all others. */
 const QUARANTINE_CRASHES = 2;
 
 const rank = (health: AccountHealth): number => ACCOUNT_HEALTHS.indexOf(health);
 
+/**
+ * Accounts whose last sync pass failed, or whose mailbox cannot be read completely: a column
+ * `account_id`. Overview, metrics and lists use this one definition.
+ */
+export const SYNC_FAILING = `
+  select id as account_id from "grant" where sync_state = 'sync-error'
+  union select j.account_id from sync_job j where ${lastPassFailed('j')}`;
 const GATE_OPEN = 'closed_until > now()';
-const SYNC_LATE = `state = 0 and run_at < now() - ${LATE}`;
+const SYNC_LATE = `state = 0 and run_at < now() - interval '${SYNC_LATE_SECONDS} s'`;
 const QUARANTINED = `crashes >= ${QUARANTINE_CRASHES}`;
 const AUDIT_FAILING = '(unrepaired > 0 or failed > 0)';
 const OVER_QUOTA = `day = (now() at time zone 'UTC')::date and per = 'account' and alerted_at is not null`;
@@ -29,20 +36,22 @@ const WATCH_FAILING = 'wanted and not unsupported and (failures > 0 or expires_a
  * The first part has the condition of the index grant_troubled.
  */
 const PROBLEMS = `
-  select id as account_id, case
-      when status = 'invalid' then ${rank('invalid-credentials')}
-      when sync_state = 'sync-error' then ${rank('sync-failing')}
-      when sending_paused_at is not null then ${rank('sending-paused')}
-      else ${rank('cancelled')} end as rank
-    from "grant"
-    where status = 'invalid' or sync_state = 'sync-error' or billing_state = 'cancelled' or sending_paused_at is not null
+  select id as account_id, p.rank
+    from "grant", lateral (values
+      (status = 'invalid', ${rank('invalid-credentials')}),
+      (sending_paused_at is not null, ${rank('sending-paused')}),
+      (billing_state = 'cancelled', ${rank('cancelled')})) p(holds, rank)
+    where (status = 'invalid' or sync_state = 'sync-error' or billing_state = 'cancelled' or sending_paused_at is not null)
+      and p.holds
+  union all select account_id, ${rank('sync-failing')} from (${SYNC_FAILING}) f
   union all select account_id, ${rank('circuit-open')} from account_gate where ${GATE_OPEN}
   union all select account_id, ${rank('quarantined')} from send_job where (held or crashes > 0) and ${QUARANTINED}
-  union all select account_id, case
-      when ${QUARANTINED} then ${rank('quarantined')}
-      when ${SYNC_LATE} then ${rank('sync-late')}
-      else ${rank('reading-history')} end
-    from sync_job where ${QUARANTINED} or ${SYNC_LATE} or current_since is null
+  union all select account_id, p.rank
+    from sync_job, lateral (values
+      (${QUARANTINED}, ${rank('quarantined')}),
+      (${SYNC_LATE}, ${rank('sync-late')}),
+      (current_since is null, ${rank('reading-history')})) p(holds, rank)
+    where (${QUARANTINED} or ${SYNC_LATE} or current_since is null) and p.holds
   union all select account_id, ${rank('audit-failing')} from mirror_audit where ${AUDIT_FAILING}
   union all select owner_id, ${rank('over-quota')} from quota_use where ${OVER_QUOTA}
   union all select account_id, ${rank('watch-failing')} from push_subscription where ${WATCH_FAILING}
@@ -56,7 +65,8 @@ const REASON = `case p.rank
   when ${rank('invalid-credentials')} then g.status_reason
   when ${rank('circuit-open')} then t.close_reason
   when ${rank('quarantined')} then 'workers died while they ran its work'
-  when ${rank('sync-failing')} then g.sync_reason
+  when ${rank('sync-failing')} then case when ${lastPassFailed('s')} and s.failed_reason is not null
+    then concat_ws(': ', s.failed_server, s.failed_reason) else g.sync_reason end
   when ${rank('sync-late')} then 'its sync pass is due since ' || to_char(s.run_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') || ' UTC'
   when ${rank('audit-failing')} then
     (select format('%s differences between mailbox and mirror could not be repaired', m.unrepaired) from mirror_audit m where m.account_id = g.id)
@@ -101,7 +111,8 @@ const FIRST_ID = '00000000-0000-0000-0000-000000000000';
 const literally = (text: string) => text.replace(/[\\%_]/g, '\\$&');
 
 /**
- * Accounts by health, worst first, then by id.
+ * Accounts by health, worst first, then by id. With a health, every account that has this problem
+ * is listed once, whatever else is wrong with it; `health` and `reason` are about this problem.
  * @param after `null` for the first page
  * @param most maximum number of accounts
  */
@@ -121,15 +132,19 @@ export async function listAccounts(
   if (filter.provider !== undefined) where.add(`g.provider = ${where.value(filter.provider)}`);
   if (filter.address !== undefined)
     where.add(`g.email like ${where.value(`%${literally(filter.address.toLowerCase())}%`)}`);
+  if (filter.server !== undefined)
+    where.add(
+      `g.id in (select j.account_id from sync_job j where ${lastPassFailed('j')} and j.failed_server = ${where.value(filter.server)})`,
+    );
   const wanted = filter.health === undefined ? null : rank(filter.health);
-  const only = wanted === null ? 'true' : `w.rank = ${wanted}`;
   const healthy = wanted === null || wanted === rank('healthy');
+  const only = healthy ? 'true' : `rank = ${wanted}`;
   const rows = await sql.query<Row>(
     `with found as (${PROBLEMS}),
-     worst as materialized (select account_id, min(rank) as rank from found group by account_id),
+     worst as materialized (select account_id, min(rank) as rank from found where ${only} group by account_id),
      page as (
        (select g.id, w.rank from worst w join "grant" g on g.id = w.account_id
-        where ${only} and (w.rank, g.id) > (${from}::int, ${id}::uuid) and ${where.text}
+        where (w.rank, g.id) > (${from}::int, ${id}::uuid) and ${where.text}
         order by w.rank, g.id limit ${limit})
        union all
        (select g.id, ${rank('healthy')} from "grant" g

@@ -18,7 +18,17 @@ export const listAccountsQuery = z.object({
     .describe(
       'Name of the provider, such as `imap`, or the one that account objects show, such as `gmail`',
     ),
-  health: z.enum(ACCOUNT_HEALTHS).optional().describe('Only accounts whose worst problem this is'),
+  server: filterText(300)
+    .optional()
+    .describe(
+      'Accounts whose last sync pass failed at this server, such as `mail.example.com:993 (IMAP)`',
+    ),
+  health: z
+    .enum(ACCOUNT_HEALTHS)
+    .optional()
+    .describe(
+      'Only accounts that have this problem; `health` and `reason` are then about it, whatever else is wrong',
+    ),
   address: filterText(400).optional().describe('A part of the email address'),
   ...tokenPageQuery,
 });

@@ -43,10 +43,11 @@ export class SignInLinks {
 
   /**
    * Makes a link for one account. The sign-in must result in this account; its address is filled
-   * in. At the end the browser goes to the application's first redirect address.
+   * in. At the end the browser goes to the application's first redirect address. Without one, our
+   * own page says that the user is signed in.
    * @param seconds lifetime; default: 30 minutes
    * @throws {NotFoundError}
-   * @throws {ConflictError} if the application has no redirect address, or is suspended
+   * @throws {ConflictError} if the application is suspended
    * @throws errors of `LoginStarts.connect`
    */
   async create(
@@ -59,16 +60,11 @@ export class SignInLinks {
       : [];
     if (!account) throw new NotFoundError('account', accountId);
     const { email, applicationId, suspended, redirectUris } = account;
-    const [redirectUri] = redirectUris;
+    const [redirectUri = null] = redirectUris;
     if (suspended)
       throw new ConflictError(
         'application.suspended',
         'The application of this account is suspended: resume it first.',
-      );
-    if (redirectUri === undefined)
-      throw new ConflictError(
-        'application.redirect-uri',
-        'The application has no redirect address to which the sign-in could return: its owner sets redirect_uris with PUT /a/{client_id}.',
       );
     const { request, url } = await this.starts.connect(
       applicationId,

@@ -73,10 +73,10 @@ export class ConsoleAccountsController {
   async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
     const values = filterIn(query, ACCOUNT_FILTERS);
     const pageToken = pageTokenIn(query);
-    const { address, application, provider } = values;
+    const { address, application, provider, server } = values;
     const health = choiceIn(values, 'health', ACCOUNT_HEALTHS);
     const list = await this.accounts.list(
-      { address, application, provider, health },
+      { address, application, provider, server, health },
       { pageToken },
     );
     const view = { now: this.clock.now(), pageToken, notice: noticeIn(query) };

@@ -116,7 +116,7 @@ export class ConsoleApplicationsController {
     const filter = { search: values['search'], state: choiceIn(values, 'state', STATES) };
     const list = await this.applications.list(filter, { pageToken });
     const view = { now: this.clock.now(), pageToken, notice: noticeIn(query) };
-    sendPage(response, applicationsPage(list, values, view));
+    sendPage(response, applicationsPage(viewerOf(response.req), list, values, view));
   }
 
   @Get(':id')

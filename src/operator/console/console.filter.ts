@@ -7,7 +7,10 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
-import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import {
+  databaseTrouble,
+  describeDatabaseTrouble,
+} from '../../platform/database/database-trouble.ts';
 import { STATUS } from '../../platform/http/problem.filter.ts';
 import { OperatorSignInRequiredError } from '../access/operator.errors.ts';
 import { presentedSession } from '../access/session-cookie.ts';
@@ -27,7 +30,8 @@ export class ConsoleFilter implements ExceptionFilter {
       return;
     }
     if (error instanceof OperatorSignInRequiredError) return askToSignIn(response);
-    if (error instanceof DomainError && error.kind !== 'unavailable') {
+    if (error instanceof DomainError) {
+      if (error.kind === 'unavailable') this.#log.error(error);
       if (error.details.retryAfterSeconds !== undefined)
         response.set('Retry-After', String(error.details.retryAfterSeconds));
       return sendDocument(response, problemPage(error.message), STATUS[error.kind]);
@@ -40,7 +44,7 @@ export class ConsoleFilter implements ExceptionFilter {
       response,
       problemPage(
         unreachable
-          ? 'The database cannot be reached. Check that it runs and accepts connections, then reload this page.'
+          ? `The database ${describeDatabaseTrouble(error)}. Nothing was changed. Check the database, then reload this page.`
           : 'Something went wrong on our side. The log of this process says what.',
       ),
       unreachable ? 503 : 500,

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ApplicationsModule } from '../../accounts/applications/applications.module.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { OperatorAccountsModule } from '../accounts/operator-accounts.module.ts';
 import { OperatorApplicationsModule } from '../applications/operator-applications.module.ts';
@@ -17,6 +18,7 @@ import { ConsoleCapacityController } from './capacity.controller.ts';
 import { ConsoleJobsController } from './jobs.controller.ts';
 import { ConsoleLogLevelController } from './log-level.controller.ts';
 import { ConsoleMissingController } from './missing.controller.ts';
+import { ConsoleNewApplicationsController } from './new-applications.controller.ts';
 import { ConsoleOverviewController } from './overview.controller.ts';
 import { MessageContent } from './preview/message-content.ts';
 import { ConsoleSignInController } from './sign-in.controller.ts';
@@ -27,6 +29,7 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
 @Module({
   imports: [
     GrantsModule,
+    ApplicationsModule,
     OverviewModule,
     OperatorJobsModule,
     OperatorAccountsModule,
@@ -45,6 +48,8 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     ConsoleTokensController,
     ConsoleAccountsController,
     ConsoleWebhooksController,
+    // Its paths would fit the next one, too.
+    ConsoleNewApplicationsController,
     ConsoleApplicationsController,
     ConsoleCapacityController,
     ConsoleAuditController,

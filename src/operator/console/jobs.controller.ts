@@ -22,7 +22,7 @@ import { type NoticeCode, noticeIn, noticePath } from './notices.ts';
 import { jobPage, settlePage } from './pages/job.page.ts';
 import { JOB_FILTERS, jobActionPage, JOBS_PATH, jobsPage } from './pages/jobs.page.ts';
 import { messagePage } from './pages/message.page.ts';
-import { MessageContent } from './preview/message-content.ts';
+import { contentDocument, MessageContent } from './preview/message-content.ts';
 import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
 
 const DONE: Readonly<Record<JobActionName, NoticeCode>> = {
@@ -133,13 +133,21 @@ export class ConsoleJobsController {
     response.redirect(303, noticePath(`${JOBS_PATH}/${id}`, 'job-settled'));
   }
 
+  /** The head of a message around its content. Every look is recorded in the audit log. */
   @Get(':id/message')
   @OperatorAccess('operate')
-  async message(@Param('id') id: string, @Res() response: Response): Promise<void> {
-    sendPage(response, messagePage(await this.jobs.get(id)));
+  async message(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    const job = await this.jobs.get(id);
+    const message = await this.previews.preview(actor, id);
+    const { leftOut } = await this.content.safeContentOf(message);
+    sendPage(response, messagePage(job, message, leftOut));
   }
 
-  /** For the frame of `message`. Every look is recorded in the audit log. */
+  /** The content of a message, for the frame of `message`. Every look is recorded. */
   @Get(':id/message/content')
   @OperatorAccess('operate')
   async messageContent(
@@ -147,6 +155,7 @@ export class ConsoleJobsController {
     @Param('id') id: string,
     @Res() response: Response,
   ): Promise<void> {
-    sendContent(response, await this.content.documentOf(await this.previews.preview(actor, id)));
+    const message = await this.previews.preview(actor, id);
+    sendContent(response, contentDocument(await this.content.safeContentOf(message)));
   }
 }

@@ -85,6 +85,7 @@ function toEntryView({ kind, at, text, said, attempt }: TimelineEntry) {
             route: attempt.route,
             phase: attempt.phase,
             code: attempt.code,
+            server: attempt.server,
             rule: attempt.rule,
             next_at: toUnixSecondsOrNull(attempt.nextAt),
           },

@@ -21,7 +21,7 @@ const filter = {
     .enum(JOB_STATE_FILTERS)
     .optional()
     .describe(
-      '`open`: pending or delayed; `late`: open and more than a minute past its time; `running`: claimed by a worker; `unknown`: open, and an attempt has an unknown outcome; `quarantined`: failed, because workers died while they ran it',
+      '`open`: pending or delayed; `late`: open and more than a minute past its time; `running`: claimed by a worker; `unknown`: open, and an attempt has an unknown outcome; `quarantined`: workers died while they ran it, so it has failed, or is open and runs apart',
     ),
   account: filterText(400).optional().describe('Id or email address of the account'),
   application: filterText(100).optional().describe('Id or client id of the application'),
@@ -191,6 +191,10 @@ const attempt = z.object({
     .nullable()
     .describe('How far it got: connect, login, envelope, content, confirmation'),
   code: z.string().nullable(),
+  server: z
+    .string()
+    .nullable()
+    .describe('Host, port and protocol of the server that was asked; null if none was'),
   rule: z.string().nullable().describe('The rule that decided what follows'),
   next_at: z.number().int().nullable(),
 });

@@ -2,6 +2,7 @@ import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { firstIdAt, isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
+import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts';
 import { QUARANTINE_PREFIX } from '../../job-statuses/job-status.ts';
 import { RECIPIENTS_IN_LOWER_CASE, SUBJECT_WORDS } from '../../mail/outbox/outbox-columns.ts';
 import type { JobFilter, JobKind, JobStateFilter } from './job-types.ts';
@@ -135,6 +136,8 @@ function waitingCondition(state: JobStateFilter): string {
       return 'q.state <> 0';
     case 'unknown':
       return 'q.ambiguous';
+    case 'quarantined':
+      return 'q.crashes > 0';
     // A message is delayed only after its time has come.
     case 'delayed':
       return 'q.due_at <= now()';
@@ -158,27 +161,56 @@ function statusCondition(state: JobStateFilter): string {
   }
 }
 
-/** Finds jobs that have a status: those of messages, or those of provider writes. */
-async function findStatuses(
+/** Where jobs that have a status are found: those of messages, or those of provider writes. */
+interface StatusSource {
+  queue: 'send_job' | 'provider_job';
+  /** Condition on the job status `s`. */
+  isKind: string;
+}
+
+/** Every sent message has a job that files its copy. A list of everything would be half copies. */
+const IS_NO_COPY = `s.action <> 'save_sent_email'`;
+const leavesOutCopies = ({ kind, state }: Search): boolean =>
+  kind === undefined && state === undefined;
+
+const MESSAGES: StatusSource = { queue: 'send_job', isKind: IS_MESSAGE };
+const WRITES: StatusSource = { queue: 'provider_job', isKind: `not ${IS_MESSAGE}` };
+
+async function findStatuses(sql: Sql, search: Search, source: StatusSource): Promise<string[]> {
+  const { state, most } = search;
+  if (state === 'quarantined') {
+    const waiting = await findWaiting(sql, search, state, source);
+    const ended = await findEnded(sql, search, source);
+    return [...waiting, ...ended].toSorted().toReversed().slice(0, most);
+  }
+  return state !== undefined && WAITING.includes(state)
+    ? findWaiting(sql, search, state, source)
+    : findEnded(sql, search, source);
+}
+
+/** Every open job has a queue row, and there are few of these. */
+function findWaiting(
   sql: Sql,
   search: Search,
-  queue: 'send_job' | 'provider_job',
-  isKind: string,
+  state: JobStateFilter,
+  { queue, isKind }: StatusSource,
 ): Promise<string[]> {
+  const conditions = bounded(search, 'q.id', 'q.account_id');
+  conditions.add(waitingCondition(state));
+  conditions.add(statusCondition(state === 'quarantined' ? 'open' : state));
+  conditions.add(isKind);
+  if (leavesOutCopies(search)) conditions.add(IS_NO_COPY);
+  return idsFrom(sql, {
+    from: `${queue} q join job_status s on s.id = q.id`,
+    id: 'q.id',
+    conditions,
+    most: search.most,
+  });
+}
+
+/** Jobs in a state that needs no queue row, or in any state. */
+async function findEnded(sql: Sql, search: Search, { isKind }: StatusSource): Promise<string[]> {
   const { state, most } = search;
-  if (state !== undefined && WAITING.includes(state)) {
-    // Every open job has a queue row, and there are few of these.
-    const conditions = bounded(search, 'q.id', 'q.account_id');
-    conditions.add(waitingCondition(state));
-    conditions.add(statusCondition(state));
-    conditions.add(isKind);
-    return idsFrom(sql, {
-      from: `${queue} q join job_status s on s.id = q.id`,
-      id: 'q.id',
-      conditions,
-      most,
-    });
-  }
   if ((state === 'failed' || state === 'quarantined') && search.accountIds === null) {
     const conditions = bounded(search, 'a.job_id', 's.account_id');
     conditions.add(`a.next_at is null and a.outcome <> 'sent'`);
@@ -191,6 +223,7 @@ async function findStatuses(
   }
   const conditions = bounded(search, 's.id', 's.account_id');
   conditions.add(isKind);
+  if (leavesOutCopies(search)) conditions.add(IS_NO_COPY);
   if (state !== undefined) conditions.add(statusCondition(state));
   return idsFrom(sql, { from: 'job_status s', id: 's.id', conditions, most });
 }
@@ -205,7 +238,7 @@ const NEWEST = 2_000;
 async function findByContent(sql: Sql, search: Search): Promise<string[]> {
   // Cancelled messages are rare and have no index of their own.
   if (search.messageId === undefined && search.state !== 'cancelled') {
-    const newest = await findStatuses(sql, { ...search, most: NEWEST }, 'send_job', IS_MESSAGE);
+    const newest = await findStatuses(sql, { ...search, most: NEWEST }, MESSAGES);
     const found = await findAmong(sql, search, newest);
     if (newest.length < NEWEST || found.length === search.most) return found;
   }
@@ -230,6 +263,8 @@ async function findAmong(sql: Sql, search: Search, ids: readonly string[]): Prom
 /** A state of a message that was found by its content. */
 function stateOfMessage(state: JobStateFilter): string {
   const queued = `exists (select from send_job q where q.id = s.id and ${waitingCondition(state)})`;
+  if (state === 'quarantined')
+    return `(${statusCondition(state)} or ${statusCondition('open')} and ${queued})`;
   return WAITING.includes(state)
     ? `${statusCondition(state)} and ${queued}`
     : statusCondition(state);
@@ -315,7 +350,7 @@ function findReminders(sql: Sql, search: Search): Promise<string[]> {
 }
 
 /** SQL condition: the last sync pass failed, and the next one waits. */
-export const SYNC_IS_DELAYED = '(q.failures > 0 and q.well_since is null)';
+export const SYNC_IS_DELAYED = lastPassFailed('q');
 
 function findSyncs(sql: Sql, search: Search): Promise<string[]> {
   const { state, most } = search;
@@ -333,10 +368,8 @@ const byContent = ({ recipient, subject, messageId }: Search): boolean =>
 
 const FINDERS: Readonly<Record<JobKind, (sql: Sql, search: Search) => Promise<string[]>>> = {
   message: (sql, search) =>
-    byContent(search)
-      ? findByContent(sql, search)
-      : findStatuses(sql, search, 'send_job', IS_MESSAGE),
-  write: (sql, search) => findStatuses(sql, search, 'provider_job', `not ${IS_MESSAGE}`),
+    byContent(search) ? findByContent(sql, search) : findStatuses(sql, search, MESSAGES),
+  write: (sql, search) => findStatuses(sql, search, WRITES),
   reminder: findReminders,
   sync: findSyncs,
 };

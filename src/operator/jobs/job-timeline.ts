@@ -7,8 +7,8 @@ import type { JobAttemptInfo, JobSummary, TimelineEntry } from './job-types.ts';
 type AttemptRow = JobAttemptInfo & { detail: string | null };
 
 const ATTEMPTS = `
-  select attempt as number, started_at as "startedAt", ended_at as "endedAt", outcome, route, phase, code, detail, rule,
-    next_at as "nextAt"
+  select attempt as number, started_at as "startedAt", ended_at as "endedAt", outcome, route, phase, code, detail, server,
+    rule, next_at as "nextAt"
   from job_attempt where job_id = $1 order by attempt, id limit 1000`;
 
 // A copy is opened in the transaction that records the send, so its id was made in those minutes.
@@ -89,12 +89,13 @@ function isLookUp({ route, rule, phase }: JobAttemptInfo): boolean {
 }
 
 function described(attempt: JobAttemptInfo): string {
-  const { number, outcome, route, phase } = attempt;
+  const { number, outcome, route, phase, server } = attempt;
+  const at = server === null ? '' : `, ${server},`;
   if (attempt.rule === 'settled')
     return `An operator decided that it was ${outcome === 'sent' ? 'sent' : 'not sent'}`;
-  if (isLookUp(attempt)) return `Attempt ${number} looked for the message at its provider`;
+  if (isLookUp(attempt)) return `Attempt ${number} looked for the message at its provider${at}`;
   const over =
-    route === null ? '' : ` over the ${route === 'relay' ? 'relay' : "account's provider"}`;
+    route === null ? at : ` over the ${route === 'relay' ? 'relay' : "account's provider"}${at}`;
   const reached = phase === null ? '' : ` at the step ${phase}`;
   switch (outcome) {
     case 'sent':

@@ -25,7 +25,7 @@ export type JobStateName = (typeof JOB_STATE_NAMES)[number];
  * - `late`: open, and more than a minute past its time
  * - `running`: claimed by a worker
  * - `unknown`: open, and an earlier attempt has an unknown outcome
- * - `quarantined`: failed, because workers died while they ran it
+ * - `quarantined`: workers died while they ran it, so it has failed, or is open and runs apart
  */
 export const JOB_STATE_FILTERS = [
   'open',
@@ -134,6 +134,8 @@ export interface JobAttemptInfo {
   /** How far it got: connect, login, envelope, content, confirmation. */
   phase: string | null;
   code: string | null;
+  /** Host, port and protocol of the server that was asked; `null` if none was. */
+  server: string | null;
   /** The rule that decided what follows. */
   rule: string | null;
   nextAt: Date | null;

@@ -5,6 +5,7 @@ import {
   auditDifferences,
   audits,
   auditsCompared,
+  lastFailoverTime,
   messagesHeld,
   messagesQuarantined,
   queueClaimed,
@@ -20,6 +21,7 @@ import {
 } from '../../platform/metrics/metrics.ts';
 import {
   isSilent,
+  lastFailover,
   messagesApart,
   queueStates,
   syncStates,
@@ -42,6 +44,7 @@ export class OverviewMetrics implements OnModuleInit {
     this.#addWebhooks();
     this.#addWorkers();
     this.#addAudits();
+    this.#addFailover();
   }
 
   #addQueues(): void {
@@ -123,6 +126,18 @@ export class OverviewMetrics implements OnModuleInit {
           workers.set({ state: 'alive' }, states.length - silent);
           workers.set({ state: 'silent' }, silent);
         };
+      },
+    });
+  }
+
+  #addFailover(): void {
+    this.sources.add({
+      name: 'failover',
+      seconds: SECONDS.workers,
+      metrics: [lastFailoverTime],
+      read: async (sql) => {
+        const last = await lastFailover(sql);
+        return () => lastFailoverTime.set(last?.atSeconds ?? 0);
       },
     });
   }

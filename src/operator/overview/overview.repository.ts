@@ -1,12 +1,19 @@
+import { hostname } from 'node:os';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
+import { CLOCK_TOLERANCE_SECONDS } from '../../platform/database/database-clock.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Failover } from '../../platform/work/failover.ts';
 import { DEAD_AFTER_SECONDS } from '../../platform/work/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
+import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts';
+import { SYNC_FAILING } from '../accounts/account-list.repository.ts';
 import {
   type DeliveryFigures,
+  type FailingServer,
   type LostWorkerState,
   MOST_COUNTED,
   OVERVIEW_SECONDS,
+  type ProcessState,
   type QueueState,
   type RefusalState,
   type SendingFigures,
@@ -42,6 +49,9 @@ const queueState = (queue: QueueName): string => `
 
 const QUEUE_STATES = QUEUES.map(queueState).join(' union all ');
 
+/** Servers that are named; mailboxes of others are counted by provider. */
+const MOST_SERVERS = 10;
+
 const APART = `
   select
     (select count(*) from (select from send_job where held limit ${MOST_COUNTED}) h)::int as held,
@@ -55,7 +65,7 @@ const SYNC = `
   with due as materialized (
     select account_id, run_at from sync_job where state = 0 and run_at <= now() order by run_at limit ${MOST_COUNTED}),
   failing as materialized (
-    select account_id from sync_job where failures > 0 and well_since is null limit ${MOST_COUNTED}),
+    select account_id from (${SYNC_FAILING}) f limit ${MOST_COUNTED}),
   listed as (
     select account_id, run_at, 1 as due, 0 as failing from due
     union all
@@ -64,6 +74,16 @@ const SYNC = `
     coalesce(extract(epoch from now() - min(run_at)), 0)::float8 as "lagSeconds"
   from listed l join "grant" g on g.id = l.account_id
   group by g.provider order by g.provider`;
+
+const FAILING_SERVERS = `
+  with failing as materialized (
+    select f.account_id from (${SYNC_FAILING}) f limit ${MOST_COUNTED}),
+  counted as (
+    select g.provider, case when ${lastPassFailed('j')} then j.failed_server end as server, count(*)::int as failing
+    from failing f join "grant" g on g.id = f.account_id left join sync_job j on j.account_id = g.id group by 1, 2),
+  ranked as (select c.*, row_number() over (order by failing desc, provider, server) as place from counted c)
+  select provider, case when place <= ${MOST_SERVERS} then server end as server, sum(failing)::int as failing
+  from ranked group by 1, 2 order by 3 desc, 1, 2`;
 
 const WEBHOOKS = `
   select state, count(*)::int as count
@@ -79,6 +99,12 @@ const LOST_WORKERS = `
     (select max(w.id) from worker w
      where w.host = l.host and w.pid = l.pid and w.seen_at > now() - interval '${DEAD_AFTER_SECONDS} s') as "againAs"
   from lost_worker l where l.lost_at > now() - interval '${OVERVIEW_SECONDS} s' order by l.lost_at desc limit 100`;
+/** The row of this process is left out ($1 host, $2 pid): it knows its state without the row. */
+const PROCESSES = `
+  select host, pid, roles, problems, clock_ahead_seconds as "clockAheadSeconds" from running_process
+  where seen_at > now() - interval '1 minute' and (host, pid) <> ($1, $2)
+    and (problems <> '[]' or abs(clock_ahead_seconds) > ${CLOCK_TOLERANCE_SECONDS})
+  order by host, pid limit 1000`;
 
 /** A single wrong token or a short burst is no reason to worry. */
 const LEAST_REFUSED = { login: 10, limit: 20 };
@@ -159,6 +185,22 @@ export function syncStates(sql: Sql): Promise<SyncState[]> {
   return sql.query<SyncState>(SYNC);
 }
 
+const FAILOVER = `
+  select failover, extract(epoch from (failover ->> 'at')::timestamptz)::float8 as "atSeconds"
+  from instance where id = 1 and failover is not null`;
+
+/** The last failover of the database, and its time in seconds since 1970. */
+export async function lastFailover(
+  sql: Sql,
+): Promise<{ failover: Failover; atSeconds: number } | undefined> {
+  return (await sql.query<{ failover: Failover; atSeconds: number }>(FAILOVER))[0];
+}
+
+/** Servers at which mailboxes cannot be synced. */
+export function failingServers(sql: Sql): Promise<FailingServer[]> {
+  return sql.query<FailingServer>(FAILING_SERVERS);
+}
+
 /** Senders whose requests are refused. */
 export function refusalStates(sql: Sql): Promise<RefusalState[]> {
   return sql.query<RefusalState>(REFUSALS);
@@ -178,6 +220,11 @@ export function workerStates(sql: Sql): Promise<WorkerState[]> {
 /** Workers that were declared dead within the last hour. */
 export function lostWorkerStates(sql: Sql): Promise<LostWorkerState[]> {
   return sql.query<LostWorkerState>(LOST_WORKERS);
+}
+
+/** Other processes than this one that report a failing check or a wrong clock. */
+export function troubledProcesses(sql: Sql): Promise<ProcessState[]> {
+  return sql.query<ProcessState>(PROCESSES, [hostname(), process.pid]);
 }
 
 /** Whether other workers may take over this worker's rows. */

@@ -1,20 +1,36 @@
-import { Injectable } from '@nestjs/common';
+import { hostname } from 'node:os';
+import { Inject, Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { clockAhead } from '../../platform/database/database-clock.ts';
+import type { Sql } from '../../platform/database/sql.ts';
 import { MetricsDatabase } from '../../platform/metrics/metrics-database.ts';
+import { Readiness } from '../../platform/work/readiness.ts';
 import { OperatorApiUse } from '../api-use/operator-api-use.ts';
 import { OperatorCapacity } from '../capacity/operator-capacity.ts';
-import { type HourOf, type Overview, OVERVIEW_SECONDS } from './overview.ts';
+import {
+  type HourOf,
+  type Overview,
+  OVERVIEW_SECONDS,
+  type ProcessState,
+  RECENT_MINUTES,
+  type RequestState,
+} from './overview.ts';
+import { requestStates } from './request-states.ts';
 import {
   databaseNow,
   deliveryFigures,
+  failingServers,
   type FiguresRow,
   invalidAccounts,
+  lastFailover,
   lostWorkerStates,
   messagesApart,
   queueStates,
   refusalStates,
   sendingFigures,
   syncStates,
+  troubledProcesses,
   webhookStates,
   workerStates,
 } from './overview.repository.ts';
@@ -24,6 +40,8 @@ const MINUTE_MS = 60_000;
 const KEEP_MS = 5_000;
 /** For numbers that change slowly: sums over all files, or over the days of a month. */
 const KEEP_SLOW_MS = 60_000;
+/** How long operators are told of a failover. */
+const FAILOVER_SHOWN_MS = 86_400_000;
 
 const NO_SENDS = {
   sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null,
@@ -33,6 +51,12 @@ const NO_DELIVERIES = {
 }; // prettier-ignore
 
 type SlowNumbers = Pick<Overview, 'disk' | 'apiUse'>;
+type Installation = Pick<Overview, 'workers' | 'lostWorkers' | 'processes' | 'failover'>;
+type States = Installation &
+  Pick<
+    Overview,
+    'queues' | 'webhooks' | 'sync' | 'failingServers' | 'invalidAccounts' | 'refusals'
+  >;
 
 /** What an operator sees first: numbers of the whole installation, over all processes. */
 @Injectable()
@@ -45,6 +69,8 @@ export class OverviewService {
     private readonly database: MetricsDatabase,
     private readonly capacity: OperatorCapacity,
     private readonly use: OperatorApiUse,
+    private readonly readiness: Readiness,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'roles'>,
   ) {}
 
   /**
@@ -59,49 +85,79 @@ export class OverviewService {
     return overview;
   }
 
+  /**
+   * Requests of applications in the last hour, by how they failed.
+   * @throws the driver's error if the database does not answer within seconds
+   */
+  async failedRequests(): Promise<RequestState> {
+    const at = await databaseNow(this.database);
+    return requestStates(this.database, at, OVERVIEW_SECONDS / 60);
+  }
+
+  /** Makes the next reading a new one. For tests. */
+  expire(): void {
+    this.#kept = null;
+    this.#slow = null;
+  }
+
   async #read(): Promise<Overview> {
     const sql = this.database;
     const at = await databaseNow(sql);
-    const [
-      queues,
-      sends,
-      deliveries,
-      webhooks,
-      sync,
-      apart,
-      invalid,
-      refused,
-      workers,
-      lost,
-      slow,
-    ] = await Promise.all([
-      queueStates(sql),
+    const [requests, sends, deliveries, apart, states, slow] = await Promise.all([
+      requestStates(sql, at, RECENT_MINUTES),
       sendingFigures(sql, at),
       deliveryFigures(sql, at),
-      webhookStates(sql),
-      syncStates(sql),
       messagesApart(sql),
-      invalidAccounts(sql),
-      refusalStates(sql),
-      workerStates(sql),
-      lostWorkerStates(sql),
+      this.#states(sql, at),
       this.#readSlow(),
     ]);
     return {
       at,
-      queues,
+      requests,
       sending: hourOf(at, sends, NO_SENDS),
       deliveries: hourOf(at, deliveries, NO_DELIVERIES),
-      webhooks,
-      sync,
       heldMessages: apart.held,
       quarantinedMessages: apart.quarantined,
-      invalidAccounts: invalid,
-      refusals: refused,
+      ...states,
       ...slow,
-      workers,
-      lostWorkers: lost,
     };
+  }
+
+  async #states(sql: Sql, at: Date): Promise<States> {
+    const [queues, servers, webhooks, sync, invalid, refusals, installation] = await Promise.all([
+      queueStates(sql),
+      failingServers(sql),
+      webhookStates(sql),
+      syncStates(sql),
+      invalidAccounts(sql),
+      refusalStates(sql),
+      this.#installation(sql, at),
+    ]);
+    const counted = { failingServers: servers, invalidAccounts: invalid };
+    return { queues, webhooks, sync, ...counted, refusals, ...installation };
+  }
+
+  async #installation(sql: Sql, at: Date): Promise<Installation> {
+    const [workers, lostWorkers, processes, last] = await Promise.all([
+      workerStates(sql),
+      lostWorkerStates(sql),
+      this.#processes(sql),
+      lastFailover(sql),
+    ]);
+    const isRecent = last && at.getTime() - last.atSeconds * 1000 < FAILOVER_SHOWN_MS;
+    return { workers, lostWorkers, processes, failover: isRecent ? last.failover : null };
+  }
+
+  /** Other processes by what they have reported, this one by what it sees now. */
+  async #processes(sql: Sql): Promise<ProcessState[]> {
+    const [others, problems, clockAheadSeconds] = await Promise.all([
+      troubledProcesses(sql),
+      this.readiness.failing(),
+      clockAhead(sql),
+    ]);
+    const { roles } = this.config;
+    const own = { host: hostname(), pid: process.pid, roles: [...roles], problems, clockAheadSeconds }; // prettier-ignore
+    return [own, ...others];
   }
 
   async #readSlow(): Promise<SlowNumbers> {

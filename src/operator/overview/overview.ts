@@ -1,6 +1,9 @@
 import type { QueueName } from '../../platform/work/signals.ts';
+import type { Failure } from '../../platform/request-counts/request-counts.ts';
+import type { FailingCheck } from '../../platform/work/readiness.ts';
 import type { ApiUseState } from '../api-use/api-use.ts';
 import type { DiskForecast } from '../capacity/capacity.ts';
+import type { Failover } from '../../platform/work/failover.ts';
 
 /*
  * What an operator sees first: numbers of the whole installation, over all processes, read from the
@@ -10,6 +13,9 @@ import type { DiskForecast } from '../capacity/capacity.ts';
 
 /** Counts do not go beyond this number; show it as "10,000 or more". */
 export const MOST_COUNTED = 10_000;
+
+/** Failures of the last minutes are a concern, those before are over. */
+export const RECENT_MINUTES = 5;
 
 /** The time that `sending` and `webhooks` of an overview are about, in seconds. */
 export const OVERVIEW_SECONDS = 3_600;
@@ -87,7 +93,19 @@ export interface SyncState {
   due: number;
   /** How long the oldest of these has been due, in seconds; 0 if none is due. */
   lagSeconds: number;
-  /** Mailboxes whose last sync pass failed. Up to `MOST_COUNTED` over all providers. */
+  /**
+   * Mailboxes that the list of accounts shows as `sync-failing`. Up to `MOST_COUNTED` over all
+   * providers.
+   */
+  failing: number;
+}
+
+/** Mailboxes whose last sync pass failed at the same server. */
+export interface FailingServer {
+  provider: string;
+  /** Such as `mail.example.com:993 (IMAP)`; `null` if no server was asked, or none is known. */
+  server: string | null;
+  /** Up to `MOST_COUNTED` over all servers. */
   failing: number;
 }
 
@@ -130,6 +148,43 @@ export interface LostWorkerState {
   againAs: number | null;
 }
 
+/** What a process of any role reports of itself. */
+export interface ProcessState {
+  host: string;
+  pid: number;
+  roles: string[];
+  /** Its readiness checks that fail; not older than ten seconds. */
+  problems: FailingCheck[];
+  /** Seconds by which its clock is ahead of the database's; `null` if it was not compared. */
+  clockAheadSeconds: number | null;
+}
+
+/** Requests of applications that were answered with the same error. */
+export interface FailedRequests extends Failure {
+  requests: number;
+  /** Id of the last of them, which its line in the log has. */
+  requestId: string | null;
+  /** Start of the minute of the last of them. */
+  lastAt: Date;
+}
+
+/** Requests of one minute. */
+export interface RequestMinute {
+  /** Start of the minute. */
+  at: Date;
+  requests: number;
+  /** Answered with 5xx. */
+  failed: number;
+}
+
+/** Requests of applications, over all processes. */
+export interface RequestState {
+  /** Oldest first, without minutes in which none arrived. */
+  minutes: RequestMinute[];
+  /** The most frequent first. */
+  failures: FailedRequests[];
+}
+
 /** Refused requests of one sender, counted by all processes. */
 export interface RefusalState {
   /** `login`: wrong credentials; `limit`: above a limit. */
@@ -151,11 +206,15 @@ export interface Overview {
   at: Date;
   /** The five queues. */
   queues: QueueState[];
+  /** Requests of the last five minutes. */
+  requests: RequestState;
   sending: HourOf<SendingFigures>;
   deliveries: HourOf<DeliveryFigures>;
   webhooks: WebhookStates;
   /** Providers that have mailboxes with a due or failing sync pass. */
   sync: SyncState[];
+  /** The ten servers at which most mailboxes fail; others are one row for each provider. */
+  failingServers: FailingServer[];
   /** Messages on hold, because their account was moved to another mailbox. Up to `MOST_COUNTED`. */
   heldMessages: number;
   /** Messages whose workers died while they sent them. Up to `MOST_COUNTED`. */
@@ -171,7 +230,11 @@ export interface Overview {
   apiUse: ApiUseState[];
   /** How full the disk is; at most a minute old. */
   disk: DiskForecast;
+  /** The last failover of the database, if it was within the last day; else `null`. */
+  failover: Failover | null;
   workers: WorkerState[];
   /** The newest first, at most 100. */
   lostWorkers: LostWorkerState[];
+  /** This process, and others that report something wrong. */
+  processes: ProcessState[];
 }

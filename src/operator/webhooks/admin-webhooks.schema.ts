@@ -10,7 +10,7 @@ export const listOperatorWebhooksQuery = z.object({
   state: z
     .enum([...WEBHOOK_STATES, 'unwell'])
     .optional()
-    .describe('A state, or `unwell`: failing or failed'),
+    .describe('A state, or `unwell`: `failing`, `failed`, or without a success since a failure'),
   application: filterText(100).optional().describe('Id or client id of the application'),
   url: filterText(2_000).optional().describe('A part of the callback address'),
   ...tokenPageQuery,

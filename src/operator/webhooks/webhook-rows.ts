@@ -14,6 +14,12 @@ import type {
 /** Queued deliveries and recent attempts are counted up to this number. */
 const MOST_COUNTED = 10_000;
 
+/**
+ * A webhook fails from its first failure since the last success on. An operator's pause is no
+ * failure.
+ */
+const UNWELL = `(w.state in ('failing', 'failed') or w.failing_since is not null) and not (w.state = 'failed' and w.paused)`;
+
 const SEVERITY = `case w.state when 'failed' then case when w.paused then 2 else 0 end when 'failing' then 1 else 2 end`;
 
 // A webhook whose last success was before its failures: its newest attempt says why it fails. An
@@ -53,8 +59,7 @@ export async function readWebhooks(
   page: { limit: number; offset: number },
 ): Promise<WebhookSummary[]> {
   const conditions = new Conditions();
-  if (state === 'unwell')
-    conditions.add(`w.state = 'failing' or w.state = 'failed' and not w.paused`);
+  if (state === 'unwell') conditions.add(UNWELL);
   else if (state !== undefined) conditions.add(`w.state = ${conditions.value(state)}`);
   if (application !== undefined) {
     const value = conditions.value(application);

@@ -2,7 +2,7 @@ import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
 
 /** Which webhooks to list. */
 export interface WebhookFilter {
-  /** A state; `unwell`: failing or failed, and not paused. */
+  /** A state; `unwell`: failing, failed, or without a success since a failure, and not paused. */
   state?: WebhookState | 'unwell' | undefined;
   /** Id or client id of the application. */
   application?: string | undefined;

@@ -16,11 +16,10 @@ import { reportIncident } from '../logs/incidents.ts';
 import { RateLimits } from '../http/rate-limits.ts';
 import { addressedRegion } from '../http/surface.ts';
 import { refusals } from '../refusals/refusals.ts';
-import { ACCESS_RULE, type AccessRule, PUBLIC_ROUTE } from './access-rule.ts';
+import { ACCESS_RULE, type AccessRule, assertAllowed, PUBLIC_ROUTE } from './access-rule.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { basicCredentials, presentedToken } from './presented-token.ts';
 import type { AccountPrincipal, ApplicationPrincipal, Principal } from './principal.ts';
-import { allows } from './scopes.ts';
 import { STRATEGY } from './strategies/strategy-names.ts';
 
 /** Longer texts are no tokens. */
@@ -171,25 +170,4 @@ export class PublicRouteGuard implements CanActivate {
     if (isPublic) await this.limits.countPublic(context);
     return true;
   }
-}
-
-/** @throws {ForbiddenError} if the account may not call a handler with this rule */
-function assertAllowed(account: AccountPrincipal, rule: AccessRule | undefined): void {
-  if (account.billingState === 'cancelled')
-    throw new ForbiddenError('account.cancelled', 'This account has been cancelled.');
-  if (account.unproven)
-    throw new ForbiddenError(
-      'account.address-unproven',
-      `This account cannot be used until it is proven that its mailbox belongs to ${account.email}.`,
-    );
-  if (rule?.anyScope && !allows(account.scopes, rule.anyScope))
-    throw new ForbiddenError(
-      'scope.missing',
-      `This request needs one of the scopes ${rule.anyScope.join(', ')}, which the account has not granted.`,
-    );
-  if (rule?.write && account.grantStatus === 'invalid')
-    throw new ForbiddenError(
-      'grant.invalid',
-      "This action can't be performed because the account's credentials are out of date: the user has to authenticate again.",
-    );
 }

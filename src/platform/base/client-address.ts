@@ -3,8 +3,8 @@ import { isIP, isIPv6 } from 'node:net';
 /** The parts of a request that show its client's address. */
 export interface FromClient {
   /**
-   * Address that the HTTP framework found, following `TRUST_PROXY`. A trusted proxy may have
-   * forwarded any text.
+   * Address that the HTTP framework found, following `TRUST_PROXY` or `OPERATOR_TRUST_PROXY`. A
+   * trusted proxy may have forwarded any text.
    */
   ip?: string | undefined;
   socket: { remoteAddress?: string | undefined };
@@ -13,7 +13,7 @@ export interface FromClient {
 const MAPPED = /^::ffff:(?=\d+\.\d+\.\d+\.\d+$)/i;
 
 /**
- * Returns the address of a request's client: the address that a proxy in `TRUST_PROXY` reports, or
+ * Returns the address of a request's client: the address that a trusted proxy reports, or
  * else the address of the connection. IPv4 addresses are written as such, even if the socket uses
  * IPv6.
  * @returns the empty string if the connection is already closed

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { address } from './company-addresses.ts';
 import type { OperatorRole } from './operator-roles.ts';
+import { type TrustedProxies, trustedProxies } from './trusted-proxies.ts';
 import type { TlsFiles } from './tls-config.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -38,6 +39,7 @@ const issuer = z
 export const operatorVariables = {
   OPERATOR_PORT: wholeNumber(0, 65_535).optional(),
   OPERATOR_HOST: z.string().trim().min(1).default('127.0.0.1'),
+  OPERATOR_TRUST_PROXY: trustedProxies,
   OPERATOR_URL: address.optional(),
   OPERATOR_OIDC_ISSUER: issuer.optional(),
   OPERATOR_OIDC_CLIENT_ID: z.string().trim().min(1).optional(),
@@ -66,6 +68,11 @@ export interface OperatorConfig {
   port: number | null;
   /** Interface of that listener. */
   host: string;
+  /**
+   * Proxies in front of that listener whose `X-Forwarded-For` is trusted; `false` = none. On the
+   * main port, `trustedProxies` of the whole configuration applies to operators too.
+   */
+  trustedProxies: TrustedProxies;
   /** Address under which operators open the console, without a trailing slash. */
   url: string;
   /** `null` = operators sign in by password or link only. */
@@ -89,6 +96,7 @@ export function operatorConfig(
   return {
     port,
     host: env.OPERATOR_HOST,
+    trustedProxies: env.OPERATOR_TRUST_PROXY,
     url: env.OPERATOR_URL ?? (port === null ? main.baseUrl : own),
     oidc: oidcOf(env, problems),
   };

@@ -11,7 +11,7 @@ const MOST_HOPS = 10;
 const NAMED_RANGES: readonly string[] = ['loopback', 'linklocal', 'uniquelocal'];
 const range = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 const EXPLANATION =
-  'must be the number of proxies in front of this server (1 to 10), or their IP addresses or CIDR ranges, separated by commas, or false. true is not accepted: every client could then choose its own address';
+  'must be the number of proxies in front of this listener (1 to 10), or their IP addresses or CIDR ranges, separated by commas, or false. true is not accepted: every client could then choose its own address';
 
 function parse(value: string): TrustedProxies | undefined {
   if (value === 'false' || value === '0') return false;
@@ -23,8 +23,8 @@ function parse(value: string): TrustedProxies | undefined {
 }
 
 /**
- * The variable `TRUST_PROXY`. Default: no proxy is trusted, and the address of the connection
- * counts as the client's address.
+ * The variables `TRUST_PROXY` and `OPERATOR_TRUST_PROXY`. Default: no proxy is trusted, and the
+ * address of the connection counts as the client's address.
  */
 export const trustedProxies = z
   .string()

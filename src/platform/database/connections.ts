@@ -1,4 +1,6 @@
 import pg from 'pg';
+import { databaseTrouble } from './database-trouble.ts';
+import { SERVER_COLUMNS, type ServerRow, timelines } from './timelines.ts';
 import { parseTimestamp } from './timestamps.ts';
 
 /* How connections to PostgreSQL are set up, what limits them, and how their values are read. */
@@ -40,7 +42,7 @@ export const answerLimitMs = (statementTimeoutMs: number): number => statementTi
 /**
  * Runs a statement, and closes its connection if the server does not answer; then the statement
  * fails. The driver could do both, with `query_timeout` and with promises. But each of these keeps
- * the rows of most statements alive until the next full garbage collection (docs/performance.md,
+ * the rows of most statements alive until the next full garbage collection (bench/history.md,
  * "Reading").
  */
 export async function answered<R extends pg.QueryResultRow>(
@@ -69,13 +71,40 @@ export async function answered<R extends pg.QueryResultRow>(
   }
 }
 
-/** Sets what the connections of a pool have in common, in one statement. */
-const settingsText = (settings: SessionSettings): string => {
-  const each = Object.entries(settings).map(
-    ([name, value]) => `set_config('${name}', '${value}', false)`,
-  );
-  return `select ${each.join(', ')}`;
-};
+/** Select list that sets what the connections of a pool have in common. */
+const settingsList = (settings: SessionSettings): string =>
+  Object.entries(settings)
+    .map(([name, value]) => `set_config('${name}', '${value}', false)`)
+    .join(', ');
+
+/**
+ * Prepares a new connection in one round trip: sets its settings, and reads which server it leads
+ * to (docs/adr/0127).
+ * @param settings select list of settings; default: none
+ * @throws {OldTimelineError} if the server was replaced: close the connection
+ */
+export async function greet(
+  client: pg.ClientBase,
+  limitMs: number,
+  settings?: string,
+): Promise<void> {
+  // The clients of a pool are of this class, although its type does not say so.
+  const read = <R extends object>(list: string) =>
+    answered<R & pg.QueryResultRow>(client as pg.Client, limitMs, { text: `select ${list}` });
+  if (timelines.readable) {
+    try {
+      const list = settings ? `${settings}, ${SERVER_COLUMNS}` : SERVER_COLUMNS;
+      const [row] = (await read<ServerRow>(list)).rows;
+      if (row) timelines.admit(client, row);
+      return;
+    } catch (error) {
+      const { code } = error as { code?: unknown };
+      if (typeof code !== 'string' || databaseTrouble(error) !== null) throw error;
+      timelines.noteUnreadable(error);
+    }
+  }
+  if (settings) await read(settings);
+}
 
 /**
  * Options of every pool of connections to PostgreSQL, the ORM's included. No process waits without
@@ -89,7 +118,7 @@ export function connectionOptions({
   settings = {},
   transactionPooling = false,
 }: ConnectionLimits) {
-  const all = settingsText({
+  const all = settingsList({
     statement_timeout: statementTimeoutMs,
     lock_timeout: Math.ceil(statementTimeoutMs / 2),
     idle_in_transaction_session_timeout: 10_000,
@@ -104,9 +133,8 @@ export function connectionOptions({
     ...(transactionPooling
       ? {}
       : {
-          // The clients of a pool are of this class, although its type does not say so.
           onConnect: (client: pg.ClientBase) =>
-            answered(client as pg.Client, answerLimitMs(statementTimeoutMs), { text: all }),
+            greet(client, answerLimitMs(statementTimeoutMs), all),
         }),
   } satisfies pg.PoolConfig;
 }

@@ -1,6 +1,26 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Clock, type Moment, moment, mostMsBetween } from '../base/time/clock.ts';
-import { Database } from './sql.ts';
+import { Database, type Sql } from './sql.ts';
+
+/** A difference of more than this between the clocks of a process and the database is reported. */
+export const CLOCK_TOLERANCE_SECONDS = 2;
+
+/** The machine's clock, even where tests give the database another one. */
+const SERVER_CLOCK = 'select pg_catalog.clock_timestamp() as now';
+
+/**
+ * Compares the clock of this machine with the database's.
+ * @returns seconds by which this machine is ahead, negative if it is behind; exact to half of the
+ * time that the database needs to answer
+ */
+export async function clockAhead(sql: Sql): Promise<number> {
+  const before = moment();
+  const [row] = await sql.query<{ now: Date }>(SERVER_CLOCK);
+  if (!row) throw new Error('the database did not return its time');
+  const after = moment();
+  const here = after.wallMs - (after.monotonicMs - before.monotonicMs) / 2;
+  return (here - row.now.getTime()) / 1000;
+}
 
 const RESYNC_MS = 60_000;
 /**

@@ -8,6 +8,8 @@ export type DatabaseTrouble = 'away' | 'busy';
 const AWAY = /^(08|53|57P|25006)/;
 /** Serialization failure, deadlock, lock not available, cancelled by a time limit. */
 const BUSY = /^(40001|40P01|55P03|57014)$/;
+/** Not of the driver: the server was replaced by another one (`timelines.ts`). */
+export const OLD_TIMELINE = 'OLD_TIMELINE';
 const NETWORK = [
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH',
 ]; // prettier-ignore
@@ -29,7 +31,7 @@ export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   };
   if (typeof code === 'string') {
     if (BUSY.test(code)) return 'busy';
-    if (AWAY.test(code) || NETWORK.includes(code)) return 'away';
+    if (AWAY.test(code) || NETWORK.includes(code) || code === OLD_TIMELINE) return 'away';
     // The socket of a local server that is not running.
     if (code === 'ENOENT' && syscall === 'connect') return 'away';
   }
@@ -58,6 +60,10 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'refuses the user or the password of DATABASE_URL'],
   [/^3D000$/, 'does not exist on its server'],
   [/^42501$/, 'refuses access to a table: the user of DATABASE_URL lacks a privilege'],
+  [/^OLD_TIMELINE$/, 'was replaced by another server'],
+  [/^53100$/, 'has no disk space left, so it stores nothing'],
+  [/^53400$/, 'has reached a limit of its settings, so it stores nothing'],
+  [/^25006$/, 'is read-only, so it stores nothing'],
   [/^53300$/, 'has no free connection'],
   [/^(57P|08P01)/, 'is starting or stopping'],
   [/^(ENOTFOUND|EAI_AGAIN)$/, 'cannot be reached: the name of its host is not known'],

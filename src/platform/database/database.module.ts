@@ -22,6 +22,7 @@ import { RequestContexts } from './request-contexts.ts';
 import { answerLimitMs, connectionOptions, types } from './connections.ts';
 import { transactionCommitted } from './orm-transactions.ts';
 import { Database } from './sql.ts';
+import { TimelineWatch } from './timeline-watch.ts';
 
 /** Maximum time that a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;
@@ -110,6 +111,7 @@ export class DatabaseModule implements NestModule {
             }),
         },
         DatabaseCloser,
+        TimelineWatch,
         OrmWiring,
         { provide: RequestContexts, useValue: requests },
         clock ? { provide: Clock, useValue: clock } : { provide: Clock, useClass: DatabaseClock },

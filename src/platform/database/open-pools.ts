@@ -1,4 +1,5 @@
 import type pg from 'pg';
+import { watchWrites } from './refused-writes.ts';
 
 /** A pool of database connections of this process. */
 export interface OpenPool {
@@ -19,9 +20,10 @@ export function openPools(): Iterable<OpenPool> {
   return listed;
 }
 
-/** Lists a pool, for metrics, until it has ended. */
+/** Lists a pool, for metrics, until it has ended. Watches its writes for the readiness check. */
 export function listPool(name: string, pool: pg.Pool): OpenPool {
   openPools();
+  watchWrites(pool);
   const one = { name, pool, max: pool.options.max, waits: 0 };
   listed.add(one);
   return one;

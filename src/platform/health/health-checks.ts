@@ -3,12 +3,18 @@ import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { databaseAddress } from '../work/database-identity.ts';
 import { describeDatabaseTrouble } from '../database/database-trouble.ts';
-import { type CheckResult, type Problem, Readiness } from '../work/readiness.ts';
+import { refusedWrite } from '../database/refused-writes.ts';
+import { type CheckResult, type Problem, Readiness, STOPPING } from '../work/readiness.ts';
 import { Database } from '../database/sql.ts';
 import { Draining } from '../http/http.module.ts';
 import { MetricSources } from '../metrics/metric-sources.ts';
 import { checkOk } from '../metrics/metrics.ts';
 import type { ReadyView } from './health.schema.ts';
+
+const ACCEPTS = `
+  select pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as "readOnly"`;
+/** SQLSTATE of a write to a read-only database. */
+const READ_ONLY = '25006';
 
 /**
  * Registers the readiness checks that every role has. Other modules add their own checks to
@@ -30,7 +36,7 @@ export class HealthChecks implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.readiness.register('process', () => (this.draining.stopping ? 'is stopping' : null));
+    this.readiness.register(STOPPING, () => (this.draining.stopping ? 'is stopping' : null));
     this.readiness.register('database', () => this.#databaseProblem());
     this.readiness.register('schema', () => this.#schemaProblem());
     this.sources.add({
@@ -68,10 +74,10 @@ export class HealthChecks implements OnModuleInit {
 
   async #databaseProblem(): Promise<Problem | string | null> {
     try {
-      const [row] = await this.database.query<{ readOnly: boolean }>(
-        `select pg_is_in_recovery() as "readOnly"`,
-      );
-      return row?.readOnly === false ? null : 'is a standby and accepts no writes';
+      const [row] = await this.database.query<{ standby: boolean; readOnly: boolean }>(ACCEPTS);
+      if (row?.standby !== false) return 'is a standby and accepts no writes';
+      const code = row.readOnly ? READ_ONLY : refusedWrite(this.config.database.url);
+      return code === null ? null : describeDatabaseTrouble({ code });
     } catch (error) {
       const cause = error instanceof Error ? error.message : String(error);
       const detail = `${databaseAddress(this.config)}: ${cause}`;

@@ -1,20 +1,42 @@
 import { Logger } from '@nestjs/common';
-import type { RequestHandler } from 'express';
+import express, { type Request, type RequestHandler } from 'express';
 import type { TrustedProxies } from '../config/trusted-proxies.ts';
+import { arrivedAtOperators } from './operator-listener.ts';
 
 /**
- * Logs one warning per process if requests come through a proxy and `TRUST_PROXY` is not set. All
+ * Logs one warning per process if requests come through a proxy and `setting` is not set. All
  * clients then share the proxy's address and its limits.
  */
-export function watchForwardedHeaders(trusted: TrustedProxies): RequestHandler {
+function proxyWarning(setting: string, trusted: TrustedProxies): (request: Request) => void {
   const log = new Logger('TrustProxy');
   let warned = trusted !== false;
+  return (request) => {
+    if (warned || request.headers['x-forwarded-for'] === undefined) return;
+    warned = true;
+    log.warn(
+      `ignored the X-Forwarded-For header of a request: set ${setting} if a proxy stands in front of this listener`,
+    );
+  };
+}
+
+/**
+ * Sets `request.ip` of requests that arrived at the operators' listener by the proxies that this
+ * listener trusts. For all other requests Express sets it, by its setting `trust proxy`.
+ * @param main proxies in front of the main listener (`TRUST_PROXY`)
+ * @param operators proxies in front of the operators' listener (`OPERATOR_TRUST_PROXY`)
+ */
+export function findClientAddress(main: TrustedProxies, operators: TrustedProxies): RequestHandler {
+  const warnMain = proxyWarning('TRUST_PROXY', main);
+  const warnOperators = proxyWarning('OPERATOR_TRUST_PROXY', operators);
+  const rules = express().set('trust proxy', operators);
   return (request, _response, next) => {
-    if (!warned && request.headers['x-forwarded-for'] !== undefined) {
-      warned = true;
-      log.warn(
-        'ignored the X-Forwarded-For header of a request: set TRUST_PROXY if a proxy stands in front of this server',
-      );
+    if (arrivedAtOperators(request)) {
+      // Express reads the setting from `request.app`.
+      const view = Object.create(request, { app: { value: rules } }) as Request;
+      Object.defineProperty(request, 'ip', { value: view.ip });
+      warnOperators(request);
+    } else {
+      warnMain(request);
     }
     next();
   };

@@ -10,6 +10,7 @@ import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { LOG_DESTINATION, type LogDestination } from '../config/log-destination.ts';
+import { RequestCountRecorder } from '../request-counts/request-count-recorder.ts';
 import { jsonBodyParser } from './body-parser.ts';
 import { loggerOptions, logRequests } from './logging.ts';
 import { ProblemFilter } from './problem.filter.ts';
@@ -55,6 +56,7 @@ export class Draining {
   providers: [
     Draining,
     Routes,
+    RequestCountRecorder,
     { provide: APP_FILTER, useClass: ProblemFilter },
     { provide: APP_PIPE, useClass: SchemaValidationPipe },
   ],

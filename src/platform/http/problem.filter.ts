@@ -8,6 +8,7 @@ import {
 import type { Request, Response } from 'express';
 import { databaseTrouble, mayBeCommitted } from '../database/database-trouble.ts';
 import { DomainError, type ErrorDetails, type ErrorKind } from '../base/errors/domain-error.ts';
+import { noteFailure } from '../request-counts/request-counts.ts';
 import { isV3Path, nothingAt, v3Error } from './absent-services.ts';
 import type { BetaErrorView, ErrorView } from './error.schema.ts';
 import { Routes } from './routes.ts';
@@ -121,7 +122,10 @@ export class ProblemFilter implements ExceptionFilter {
     const response = host.switchToHttp().getResponse<Response>();
     const found = toProblem(error, request, this.routes);
     const { status, details } = found;
-    if (status >= 500) this.#log.error(error);
+    if (status >= 500) {
+      noteFailure(response, error);
+      this.#log.error(error);
+    }
     if (response.headersSent) {
       response.destroy();
       return;

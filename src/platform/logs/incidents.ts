@@ -39,6 +39,8 @@ export interface IncidentFields {
   event?: string;
   reminder?: string;
   queue?: string;
+  /** Host, port and protocol of the provider's server that was asked. */
+  server?: string;
   /** Network address of the client, for refused sign-ins only. */
   client?: string;
   /** What was refused, such as `application secret`. */

@@ -176,6 +176,13 @@ export const workers = new Gauge({
   labelNames: ['state'],
 });
 
+/** Installation: the last failover of the database. */
+export const lastFailoverTime = new Gauge({
+  ...shared,
+  name: 'carillon_database_failover_timestamp_seconds',
+  help: 'Installation: when a worker noticed the last failover of the database, in seconds since 1970; 0 if there was none',
+});
+
 // --- Reminders and webhooks
 
 /** Results of reminders. */
@@ -417,6 +424,13 @@ export const checkOk = new Gauge({
   name: 'carillon_check_ok',
   help: 'Readiness checks of this process (/health/ready): 1 if the check succeeds, else 0',
   labelNames: ['check'],
+});
+
+/** Measured every ten seconds. */
+export const clockAheadSeconds = new Gauge({
+  ...shared,
+  name: 'carillon_clock_ahead_seconds',
+  help: "How far the clock of this process's machine is ahead of the database's, in seconds; negative if it is behind",
 });
 
 /** Whether the gauges of a source are on the page. */

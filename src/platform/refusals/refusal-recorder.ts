@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '../database/sql.ts';
+import { reportIncident } from '../logs/incidents.ts';
 import { type CountedRefusals, refusals } from './refusals.ts';
 import { TokenOwners } from './token-owners.ts';
 
@@ -46,6 +47,7 @@ export class RefusalRecorder {
     const counted = refusals.take();
     if (counted.length === 0) return;
     const accounts = await this.#accountsOf(counted);
+    counted.forEach((each, index) => reportOwner(each, accounts[index] ?? null));
     await this.database.query(STORE, [
       counted.map(({ kind }) => kind),
       accounts,
@@ -64,6 +66,19 @@ export class RefusalRecorder {
         account ?? owners?.get(tokenHash?.toString('base64') ?? '') ?? null,
     );
   }
+}
+
+/** The line of each refused login cannot name the account: its token is looked up later. */
+function reportOwner({ kind, sender, count }: CountedRefusals, account: string | null): void {
+  if (kind !== 'login' || !sender.tokenHash || account === null) return;
+  const { client } = sender;
+  const fields = { account, of: 'access token', ...(client ? { client } : {}) };
+  const requests = count === 1 ? '1 request' : `${count} requests`;
+  reportIncident(
+    'login.refused',
+    fields,
+    `${requests} with a token that was revoked or has expired`,
+  );
 }
 
 /** PostgreSQL has no null characters in texts, and clients may send them. */

@@ -42,6 +42,8 @@ export interface DatabaseIdentity {
 export interface RecordedIdentity {
   place: DatabaseIdentity;
   confirmedAt: Date;
+  /** Timeline of the server, `null` if no worker could read it. */
+  timeline: number | null;
 }
 
 const PARTS = [
@@ -139,7 +141,7 @@ export async function currentIdentity(
   };
 }
 
-const READ = 'select place, confirmed_at as "confirmedAt" from instance where id = 1';
+const READ = 'select place, confirmed_at as "confirmedAt", timeline from instance where id = 1';
 
 /**
  * Returns the recorded identity.

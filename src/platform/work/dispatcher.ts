@@ -181,6 +181,11 @@ export interface QueueTable {
    * counts as dead: if it still lives, its hand-off is refused.
    */
   inertUntilHandOff?: boolean;
+  /**
+   * SQL of the time when a row `j` was created. After a failover, rows that were created on the new
+   * server need no look-up. Absent: all due rows are looked up.
+   */
+  createdAt?: string;
   /** What `Dispatcher.run` gets with the row. Absent: the queue loads nothing. */
   loading?: RowLoading;
 }
@@ -233,9 +238,10 @@ export interface Dispatcher<
    */
   record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
   /**
-   * Records results of runs whose claims were void when they ended, because their worker had stood
-   * still and counts as dead. Other workers may have claimed the rows since, and a result may come
-   * again. Called in a transaction of its own. Absent: such results are dropped.
+   * Records results of runs whose claims were void when they ended: their worker had stood still
+   * and counts as dead, or the database failed over without the claim. Other workers may have claimed
+   * the rows since, and a result may come again. Called in a transaction of its own. Absent: such
+   * results are dropped.
    */
   recordFenced?(sql: Sql, fenced: readonly Settled<J, R>[]): Promise<void>;
   /**

@@ -15,6 +15,8 @@ import { WorkPermit } from './work-permit.ts';
 import { workerDeaths } from '../metrics/metrics.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
+import { lookAtTimeline } from '../database/timeline-watch.ts';
+import { timelines } from '../database/timelines.ts';
 import { InstanceGuard, type HeartbeatResult } from './instance-guard.ts';
 import { databaseTrouble, describeDatabaseTrouble } from '../database/database-trouble.ts';
 import type { Problem } from './readiness.ts';
@@ -85,7 +87,8 @@ export class Engine
   readonly #identity = new WorkerIdentity();
   readonly #guard: InstanceGuard;
   readonly #runners: ReadonlyMap<QueueName, QueueRunner>;
-  readonly #beat: string;
+  readonly #url: string;
+  readonly #beats: { plain: string; withServer: string };
   readonly #sweep: string;
   readonly #rescue: string | null;
   readonly #enabled: boolean;
@@ -107,6 +110,7 @@ export class Engine
   /** Whether the runners claim rows. */
   #claiming = false;
   #unsubscribe: () => void = () => undefined;
+  #unfollow: () => void = () => undefined;
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -121,7 +125,6 @@ export class Engine
     );
     this.#enabled = config.roles.includes('worker');
     this.#shutdownMs = config.shutdownMs;
-    this.#guard = new InstanceGuard(config);
     const pool = (max: number, applicationName: string) =>
       new SqlPool({
         url: config.database.url,
@@ -141,7 +144,9 @@ export class Engine
       applicationName: 'carillon-pulse',
     });
     const tables = dispatchers.map(({ table }) => table);
-    this.#beat = beatStatement(tables);
+    this.#guard = new InstanceGuard(config, tables);
+    this.#url = config.database.url;
+    this.#beats = { plain: beatStatement(tables, false), withServer: beatStatement(tables) };
     this.#sweep = sweepStatement(tables);
     this.#rescue = rescueStatement(tables);
     this.#runners = new Map(
@@ -182,6 +187,7 @@ export class Engine
 
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#enabled) return;
+    this.#unfollow = timelines.listen(() => this.#leaveServer());
     await this.#enter();
     this.#started = true;
     this.#claiming = true;
@@ -246,6 +252,9 @@ export class Engine
 
   async #tick(): Promise<void> {
     for (const runner of this.#runners.values()) runner.tend();
+    // After a silence the address may lead to another server, while this connection still leads to
+    // the old one.
+    if (this.#identity.id > 0 && !this.#identity.trusted()) await lookAtTimeline(this.#url);
     if (this.#identity.id === 0) await this.#enter();
     if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();
@@ -270,7 +279,11 @@ export class Engine
 
   async #sendHeartbeat(): Promise<void> {
     const sentAt = moment();
-    const [beat] = await this.#pulse.query<Beat>(this.#beat, [this.#identity.id]);
+    const { id, epoch } = this.#identity;
+    const statement = timelines.readable ? this.#beats.withServer : this.#beats.plain;
+    const [beat] = await this.#pulse.query<Beat>(statement, [id]);
+    // The connection led to a promoted server, where this process is not registered yet.
+    if (epoch !== this.#identity.epoch) return this.#enter();
     if (!beat?.alive) {
       this.#log.warn(
         'other workers declared this process dead; its claims are void and it registers again',
@@ -278,7 +291,10 @@ export class Engine
       this.#withdraw();
       return this.#enter();
     }
-    if (!(await this.#guard.accepts(this.#pulse, beat))) return this.#withdraw();
+    if (!(await this.#guard.accepts(this.#pulse, beat))) {
+      if (epoch === this.#identity.epoch) this.#withdraw();
+      return;
+    }
     this.#identity.noteBeat(sentAt);
     const { dead, orphaned, adrift } = beat;
     this.#found = { dead, orphaned, adrift };
@@ -296,6 +312,16 @@ export class Engine
     this.#identity.forget();
     this.#dueAt.clear();
     for (const runner of this.#runners.values()) runner.abandon();
+  }
+
+  /**
+   * The database failed over to another server. Nothing is claimed or handed off until this process
+   * has registered there. Results of messages that have left are still written there.
+   */
+  #leaveServer(): void {
+    this.#identity.forget();
+    this.#dueAt.clear();
+    for (const runner of this.#runners.values()) runner.abandon('unbegun');
   }
 
   /**
@@ -358,6 +384,7 @@ export class Engine
   }
 
   async onApplicationShutdown(): Promise<void> {
+    this.#unfollow();
     await Promise.all([this.#sql.close(), this.#results.close(), this.#pulse.close()]);
   }
 }

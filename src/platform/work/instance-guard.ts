@@ -8,10 +8,19 @@ import {
   identityDifferences,
   currentIdentity,
 } from './database-identity.ts';
-import type { Sql } from '../database/sql.ts';
+import type { SqlConnection } from '../database/sql.ts';
+import { type ServerRow, timelines } from '../database/timelines.ts';
+import type { QueueTable } from './dispatcher.ts';
+import {
+  currentTimeline,
+  describeFailover,
+  followTimeline,
+  lostSeconds,
+  recordSynchronous,
+} from './failover.ts';
 
 /** What a heartbeat returns for the comparison with the previous heartbeat. */
-export interface HeartbeatResult {
+export interface HeartbeatResult extends Partial<ServerRow> {
   /** Backend process id of the connection. Another connection may lead to another database. */
   backend: number;
   /**
@@ -24,6 +33,9 @@ export interface HeartbeatResult {
    * did.
    */
   doubt: string | null;
+  /** Whether commits wait for a standby, and whether the database has recorded that they do. */
+  synchronous: boolean;
+  wasSynchronous: boolean | null;
 }
 
 /**
@@ -49,8 +61,14 @@ export class InstanceGuard {
   /** First and last heartbeat since the registration, in seconds of the database's clock. */
   #since: number | null = null;
   #seen: number | null = null;
+  /** Timeline of the server that was admitted last; 0 if it is not known. */
+  #timeline = 0;
 
-  constructor(private readonly config: Pick<AppConfig, 'database' | 'dataDir' | 'instanceName'>) {}
+  /** @param tables the queues whose rows are looked up after a failover */
+  constructor(
+    private readonly config: Pick<AppConfig, 'database' | 'dataDir' | 'instanceName'>,
+    private readonly tables: readonly QueueTable[],
+  ) {}
 
   /**
    * Why this process must not work on the database, or `null` if it may. The text is for readiness
@@ -66,9 +84,9 @@ export class InstanceGuard {
    * Checks whether this process may work on the database. Adopts a database that no worker has
    * used.
    */
-  async admits(sql: Sql): Promise<boolean> {
+  async admits(sql: SqlConnection): Promise<boolean> {
     const here = await currentIdentity(sql, this.config);
-    const { place, confirmedAt } = await adoptIdentity(sql, here);
+    const { place, confirmedAt, timeline } = await adoptIdentity(sql, here);
     this.#differences = identityDifferences(place, here);
     // The operator confirmed the database after our last heartbeat, so earlier observations no
     // longer count.
@@ -83,7 +101,29 @@ export class InstanceGuard {
     }
     this.#reported = text;
     if (text) this.#forget();
-    return !text;
+    return !text && this.#follow(sql, timeline);
+  }
+
+  /**
+   * Follows the database to a server that was promoted, before anything is claimed there
+   * (docs/adr/0127).
+   * @param recorded the timeline that the database has recorded
+   * @returns false if that server lacks more than a failover may lose
+   */
+  async #follow(sql: SqlConnection, recorded: number | null): Promise<boolean> {
+    const timeline = await currentTimeline(sql);
+    if (timeline === null) return true;
+    const moved = this.#timeline > 0 && timeline > this.#timeline;
+    const lost = moved ? await lostSeconds(sql, this.#seen) : 0;
+    if (lost > LOST_AT_MOST_S) return this.#refuse(sql, missing(lost));
+    if (recorded !== timeline) {
+      const failover = await followTimeline(sql, this.tables, timeline, lost > 0);
+      if (failover) this.#log.warn(describeFailover(failover));
+    }
+    // What this process saw on the old server says nothing about the new one.
+    if (moved) this.#forget();
+    this.#timeline = timeline;
+    return true;
   }
 
   /**
@@ -91,7 +131,7 @@ export class InstanceGuard {
    * @returns false if the new id is not higher than the previous one, because an older state was
    *   restored: the row must not be used
    */
-  async registered(sql: Sql, id: number): Promise<boolean> {
+  async registered(sql: SqlConnection, id: number): Promise<boolean> {
     const worked = (this.#seen ?? 0) - (this.#since ?? 0);
     // A failover may lose a young row. It cannot lose a row older than a minute, so a number that
     // is used again means that an older state was restored.
@@ -107,16 +147,18 @@ export class InstanceGuard {
    * Compares a heartbeat with the last one.
    * @returns whether the database is still the one that this process may work on
    */
-  async accepts(sql: Sql, pulse: HeartbeatResult): Promise<boolean> {
+  async accepts(sql: SqlConnection, pulse: HeartbeatResult): Promise<boolean> {
+    if (this.#isElsewhere(pulse)) {
+      await this.admits(sql);
+      return false;
+    }
+    if (pulse.synchronous !== pulse.wasSynchronous) await recordSynchronous(sql, pulse.synchronous);
     if (pulse.doubt !== null || (this.#backend !== undefined && this.#backend !== pulse.backend)) {
       if (!(await this.admits(sql))) return false;
     }
     const lost = this.#seen === null || pulse.before === null ? 0 : this.#seen - pulse.before;
     if (lost > LOST_AT_MOST_S) {
-      return this.#refuse(
-        sql,
-        `the last ${Math.round(lost)} s that a running worker wrote are missing`,
-      );
+      return this.#refuse(sql, missing(lost));
     }
     this.#backend = pulse.backend;
     this.#seen = pulse.seen ?? this.#seen;
@@ -124,7 +166,17 @@ export class InstanceGuard {
     return true;
   }
 
-  async #refuse(sql: Sql, why: string): Promise<false> {
+  /**
+   * Whether the heartbeat comes from a promoted server, to which this worker was not admitted yet.
+   * @throws {OldTimelineError} if it comes from a server that was replaced
+   */
+  #isElsewhere({ server, segment = null, replicated = false }: HeartbeatResult): boolean {
+    if (server === undefined) return false;
+    const timeline = timelines.note({ server, segment, replicated });
+    return timeline !== null && timeline !== this.#timeline;
+  }
+
+  async #refuse(sql: SqlConnection, why: string): Promise<false> {
     await markRestored(sql, `the database went back in time: ${why}`);
     await this.admits(sql);
     this.#forget();
@@ -142,3 +194,6 @@ export class InstanceGuard {
     this.#seen = null;
   }
 }
+
+const missing = (seconds: number): string =>
+  `the last ${Math.round(seconds)} s that a running worker wrote are missing`;

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { Failover } from './failover.ts';
 
 const InstanceSchema = defineEntity({
   name: 'Instance',
@@ -13,6 +14,15 @@ const InstanceSchema = defineEntity({
      */
     place: p.json<Record<string, string>>(),
     confirmedAt: p.datetime().columnType('timestamptz'),
+    /**
+     * Timeline of the database server; `null` if no worker could read it. A higher one on the
+     * server means that a standby was promoted (docs/adr/0127).
+     */
+    timeline: p.integer().nullable(),
+    /** Whether commits wait for a standby, as the last heartbeat saw it. */
+    synchronous: p.boolean().default(false),
+    /** The last failover; `null` if there was none. */
+    failover: p.json<Failover>().nullable(),
   },
 });
 

@@ -7,6 +7,7 @@ import {
 } from '@nestjs/common';
 import pg from 'pg';
 import { monotonicMs } from '../base/time/clock.ts';
+import { greet } from '../database/connections.ts';
 import { QUEUES, type QueueName, type Signal, Signals } from './signals.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { backoff } from './backoff.ts';
@@ -25,6 +26,8 @@ const DEBOUNCE_MS = 10;
 const SURPLUS_EVERY_MS = 500;
 
 const PAUSE_MS = { first: 500, longest: 5_000 };
+/** Maximum time that a statement of this connection may take. */
+const ANSWER_MS = 5_000;
 
 /**
  * Informs other processes that a queue has work due now, or that change logs of accounts have
@@ -86,7 +89,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       connectionString: this.#url,
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
-      query_timeout: 5_000,
+      query_timeout: ANSWER_MS,
       application_name: 'carillon-notifier',
     });
     client.on('error', (error) => this.#lost(client, error));
@@ -94,6 +97,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     client.on('notification', (notification) => this.#receive(client, notification));
     try {
       await client.connect();
+      await greet(client, ANSWER_MS);
       if (this.#isWorker) await client.query(`listen ${DUE_CHANNEL}`);
       if (this.#isReader) await client.query(`listen ${CHANGES}`);
       if (this.#closed) {
@@ -106,6 +110,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       for (const queue of QUEUES) this.#forward(queue);
       this.signals.send({ kind: 'changed', accounts: 'all', elsewhere: true });
     } catch (error) {
+      client.end().catch(() => undefined);
       this.#lost(client, error);
     }
   }

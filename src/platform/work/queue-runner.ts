@@ -11,9 +11,10 @@ import { ClaimPace, PAUSE_MS } from './claim-pace.ts';
 import {
   type ClaimResultRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES, MOST_PER_CLAIM,
 } from './claim-statement.ts'; // prettier-ignore
-import { type HandedRun, HandOffs } from './hand-offs.ts';
+import { HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
 import type { QueueName } from './signals.ts';
+import type { Run } from './run.ts';
 import { beginRun, endRun, quarantined, withinRun } from './run-records.ts';
 import { type Ending, SETTLE_BATCH, Settler } from './settler.ts';
 import type { WorkerIdentity } from './worker-identity.ts';
@@ -34,16 +35,6 @@ const LONGEST_RUN_MS = 15 * 60_000;
  * queue.
  */
 const STOP_WITHIN_MS = 60_000;
-
-interface Run extends HandedRun {
-  /** How many workers died while they had claimed the row. */
-  crashes: number;
-  epoch: number;
-  begunMs: number;
-  abort: AbortController;
-  /** Whether the run is over and only its result has to be written. */
-  ended: boolean;
-}
 
 /** The connections of the engine. */
 export interface EnginePools {
@@ -98,7 +89,7 @@ export class QueueRunner {
       isOurs: (run) => this.#isOurs(run),
       mayBegin: ({ abort }) => this.#active && !abort.signal.aborted,
     });
-    this.#settler = new Settler(results, this.#statements, dispatcher);
+    this.#settler = new Settler(results, this.#statements, dispatcher, identity);
     const { reclaim } = this.#statements;
     this.#comparison = new ClaimComparison(dispatcher.table.queue, work, identity, reclaim);
     this.#pace = new ClaimPace(dispatcher);
@@ -141,9 +132,13 @@ export class QueueRunner {
     );
   }
 
-  /** Aborts all runs, because their claims are void. No run may have a further effect. */
-  abandon(): void {
-    for (const run of this.#runs) run.abort.abort();
+  /**
+   * Aborts runs whose claims are void: no run may have a further effect.
+   * @param which all, or only those that were not handed off. The others send nothing more either,
+   *   but wait for the answer to what they have sent.
+   */
+  abandon(which: 'all' | 'unbegun' = 'all'): void {
+    for (const run of this.#runs) if (which === 'all' || !run.handedOff) run.abort.abort();
     this.#comparison.doubt();
   }
 
@@ -259,11 +254,11 @@ export class QueueRunner {
   /** @returns whether another claim should follow at once */
   async #claim(free: number): Promise<boolean> {
     const scope = this.#pace.begin(free);
-    const epoch = this.identity.epoch;
+    const { id: worker, epoch } = this.identity;
     this.#comparison.noteClaim();
     const rows = await this.pools.work.query<ClaimResultRow>(this.#statements.claim, [
       free,
-      this.identity.id,
+      worker,
       scope.floor ?? '-infinity',
       scope.window,
       Math.max(0, FIRST_SUSPECTS - this.#suspects()),
@@ -275,7 +270,7 @@ export class QueueRunner {
     if (late) this.#reportingLate = this.#reportingLate.then(() => this.#reportLate(late));
     const taken = rows.flatMap((row) => (row.id === null ? [] : [{ ...row, id: row.id }]));
     const next = this.#pace.end(scope, summary, taken.length === free);
-    for (const row of taken) void this.#run(row, epoch);
+    for (const row of taken) void this.#run(row, { worker, epoch });
     if (next.inMs !== null) this.wakeIn(next.inMs);
     return next.atOnce;
   }
@@ -314,13 +309,16 @@ export class QueueRunner {
     return this.#comparison.run(jobs, this.#settler.takeUnwritable());
   }
 
-  async #run(row: ClaimResultRow & { id: string }, epoch: number): Promise<void> {
+  async #run(
+    row: ClaimResultRow & { id: string },
+    claim: Pick<Run, 'worker' | 'epoch'>,
+  ): Promise<void> {
     const { summary: _summary, crashes, gateMarked, lateSeconds: _late, ...job } = row;
     noteStart(this.dispatcher.table, row);
     const run: Run = {
       job,
       crashes,
-      epoch,
+      ...claim,
       begunMs: monotonicMs(),
       abort: new AbortController(),
       marked: false,
@@ -336,7 +334,8 @@ export class QueueRunner {
       run.ended = true;
       this.#ended += 1;
       const traceparent = span && traceparentOf(span);
-      this.#endings.add({ run, job, waitMs, gateMarked, outcome, traceparent });
+      const { worker } = claim;
+      this.#endings.add({ run, job, worker, waitMs, gateMarked, outcome, traceparent });
       endRun(span, this.dispatcher, job, outcome);
       this.#freed();
     } catch (error) {

@@ -1,3 +1,4 @@
+import { SERVER_COLUMNS } from '../database/timelines.ts';
 import type { QueueTable, RowLoading } from './dispatcher.ts';
 import { claimStatement, MOST_CRASHES } from './claim-statement.ts';
 
@@ -31,6 +32,11 @@ export interface QueueStatements {
   again: string;
   /** Gives back rows whose runs had no effect. $1 ids, $2 fences, $3 milliseconds to wait. */
   release: string;
+  /**
+   * Returns the ids of rows that the database still shows as claimed so. $1 ids, $2 fences, $3
+   * workers.
+   */
+  claimed: string;
   /**
    * Gives back rows that the database shows as claimed by this worker, but that have no run in its
    * process. $1 worker, $2 ids and $3 fences of its runs, $4 ids of rows for which a death is
@@ -103,6 +109,7 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
           run_at = now() + $3 * interval '1 ms'
       where ${settled}
       returning j.id`,
+    claimed: `select j.id from ${table} j where ${STILL_CLAIMED} and j.worker_id = ($3::int[])[${POSITION}]`,
     reclaim: giveBack(
       table,
       `j.worker_id = $1 and (j.fence = ($3::int[])[array_position($2::uuid[], j.id)]) is not true`,
@@ -143,7 +150,7 @@ export const DEAD_AFTER_SECONDS = 8;
  * How long a row that may have taken effect waits before its look-up: a sent message appears in the
  * Sent folder with a delay.
  */
-const AMBIGUOUS_WAIT_SECONDS = 15;
+export const AMBIGUOUS_WAIT_SECONDS = 15;
 
 /**
  * Minimum wait of a row after the second death of its worker; a random part makes the wait up to
@@ -276,14 +283,19 @@ const JUDGES = `
       where w.id < $1 and w.seen_at > now() - interval '${JUDGE_SEEN_SECONDS} s'
         and w.id <> all(array(select id from adrift))) as judges)`;
 
+/** Whether a commit is confirmed only after a standby has it. */
+const SYNCHRONOUS = `
+  (current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') not in ('off', 'local'))`;
+
 /**
  * Builds the heartbeat statement ($1 worker). In one round trip it also reads `alive`, the fields
  * of `HeartbeatResult`, `dead`, `orphaned`, `adrift`, and milliseconds until the next due row of
  * each queue. `dead` means that a worker sends no heartbeats any more. Only the judge reads claimed
  * rows: `orphaned` means that some belong to workers that are no longer listed, and `adrift` that
  * there are rows of disconnected workers to give back.
+ * @param showsServer false if the server refuses to show `SERVER_COLUMNS`
  */
-export function beatStatement(tables: readonly QueueTable[]): string {
+export function beatStatement(tables: readonly QueueTable[], showsServer = true): string {
   const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);
   const orphans = tables.map(
     ({ table }) => `exists (select 1 from ${table} j where j.state = 1 and ${ORPHANED})`,
@@ -301,6 +313,8 @@ export function beatStatement(tables: readonly QueueTable[]): string {
     ${DISCONNECTED}, ${JUDGES}
     select (select count(*) from beat)::int as alive, (select before from beat), (select seen from beat),
            pg_backend_pid() as backend, (select place ->> 'doubt' from instance where id = 1) as doubt,
+           ${showsServer ? `${SERVER_COLUMNS},` : ''}
+           ${SYNCHRONOUS} as synchronous, (select synchronous from instance where id = 1) as "wasSynchronous",
            exists (select 1 from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s') as dead,
            ${judged(orphans)} as orphaned,
            case when exists (select 1 from adrift) then ${judged(unbegun)} else false end as adrift,

@@ -19,6 +19,15 @@ export interface CheckResult {
   detail?: string;
 }
 
+/** A check that fails, and why. */
+export interface FailingCheck {
+  name: string;
+  problem: string;
+}
+
+/** The check that fails while the process stops. */
+export const STOPPING = 'process';
+
 /** Milliseconds after which a check counts as failed. */
 const CHECK_LIMIT_MS = 2_000;
 
@@ -35,6 +44,15 @@ export class Readiness {
    */
   register(name: string, check: ReadinessCheck): void {
     this.#checks.set(name, check);
+  }
+
+  /** Runs all checks as `results` does. @returns those that fail; none while the process stops */
+  async failing(): Promise<FailingCheck[]> {
+    const results = await this.results();
+    const failing = results.flatMap(({ name, problem }) =>
+      problem === null ? [] : [{ name, problem }],
+    );
+    return failing.some(({ name }) => name === STOPPING) ? [] : failing;
   }
 
   /**

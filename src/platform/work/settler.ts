@@ -7,10 +7,13 @@ import type { BatcherOptions } from './batcher.ts';
 import { RateGateSignals } from './rate-gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import { backoff } from './backoff.ts';
+import type { WorkerIdentity } from './worker-identity.ts';
 
 /** How the run of a claimed row ended. An `outcome` of `null` means that the run had no effect. */
 export interface Ending {
   job: ClaimedRow;
+  /** Id of the worker that claimed the row: an earlier id of this process, or its present one. */
+  worker: number;
   outcome: Outcome<unknown> | null;
   /** Span of the run, as a `traceparent`; absent if nobody listens. */
   traceparent?: string | null;
@@ -48,6 +51,7 @@ export class Settler {
     private readonly sql: SqlPool,
     private readonly statements: QueueStatements,
     private readonly dispatcher: AnyDispatcher,
+    private readonly identity: Pick<WorkerIdentity, 'id'>,
   ) {
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
@@ -72,13 +76,35 @@ export class Settler {
    * @returns whether all results are written. Rows that are not stay claimed until `reclaim` or a
    *   sweep gives them back.
    */
-  async settle(endings: readonly Ending[]): Promise<boolean> {
+  async settle(all: readonly Ending[]): Promise<boolean> {
+    const endings = await this.#stillClaimed(all);
+    await this.#writeFenced(resultsOf(all.filter((each) => !endings.includes(each))));
     const released = await this.#release(endings.filter(({ outcome }) => outcome === null));
     // All batches use the same order, so that two of them cannot deadlock.
     const ended = endings
       .filter(({ outcome }) => outcome !== null)
       .toSorted((a, b) => compare(a.job, b.job));
     return (await this.#write(ended)) && released;
+  }
+
+  /**
+   * Leaves out runs that began when this process was another worker, if the database does not show
+   * their claims. A server that was promoted may lack the last claims, and then gives the same
+   * fencing tokens again (docs/adr/0127). Such rows are looked up.
+   */
+  async #stillClaimed(endings: readonly Ending[]): Promise<readonly Ending[]> {
+    const former = endings.filter(({ worker }) => worker !== this.identity.id);
+    if (former.length === 0) return endings;
+    const claimed = new Set<string>();
+    await this.#repeat(async () => {
+      const rows = await this.sql.query<{ id: string }>(this.statements.claimed, [
+        former.map(({ job }) => job.id),
+        former.map(({ job }) => job.fence),
+        former.map(({ worker }) => worker),
+      ]);
+      for (const { id } of rows) claimed.add(id);
+    });
+    return endings.filter((each) => !former.includes(each) || claimed.has(each.job.id));
   }
 
   /** Gives rows back as if they had not been claimed. */
@@ -146,10 +172,7 @@ export class Settler {
 
   /** @returns results whose rows no longer belonged to this worker; they are not written */
   async #writeTogether(endings: readonly Ending[]): Promise<Settled<ClaimedRow, unknown>[]> {
-    const settled = endings.flatMap(
-      ({ job, outcome, traceparent }): Settled<ClaimedRow, unknown>[] =>
-        outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
-    );
+    const settled = resultsOf(endings);
     const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
     let committed: () => void = () => undefined;
     let kept: typeof settled = [];
@@ -190,3 +213,9 @@ export class Settler {
 }
 
 const compare = (a: ClaimedRow, b: ClaimedRow) => (a.id < b.id ? -1 : 1);
+
+function resultsOf(endings: readonly Ending[]): Settled<ClaimedRow, unknown>[] {
+  return endings.flatMap(({ job, outcome, traceparent }) =>
+    outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
+  );
+}

@@ -55,8 +55,11 @@ export class WorkerIdentity {
    */
   async register(sql: Sql, accept: (id: number) => Promise<boolean>): Promise<void> {
     const before = moment();
+    const epoch = this.#epoch;
     const [row] = await sql.query<{ id: number }>(REGISTER, [hostname(), process.pid, VERSION]);
     if (!row || !(await accept(row.id))) return;
+    // The database failed over meanwhile: on the new server the id may belong to another worker.
+    if (epoch !== this.#epoch) return;
     this.#id = row.id;
     this.#epoch += 1;
     this.#noteContact(before);

@@ -1,7 +1,7 @@
 import { BlockList, type IPVersion, type SocketAddress } from 'node:net';
 import { ImapFlow, type ImapFlowOptions } from 'imapflow';
 import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
-import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { type AskedServer, ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { ATTEMPT_MS, openSocket } from '../smtp/smtp-socket.ts';
 import { waitFor } from '../smtp/wait.ts';
 import type { ImapServer } from './imap.settings.ts';
@@ -41,6 +41,7 @@ export class ImapConnection {
   readonly client: ImapFlow;
   readonly input: ImapInput;
   readonly #secrets: readonly string[];
+  readonly #server: AskedServer;
   #failure: unknown = null;
   /** The refusal of the last command, for methods of the library that only return `false`. */
   #refusal: unknown = null;
@@ -52,6 +53,7 @@ export class ImapConnection {
 
   private constructor(server: ImapServer, options: ImapFlowOptions, answers: AnswerLimits) {
     this.#secrets = secretsOf(server.login);
+    this.#server = askedOf(server);
     const note = (entry: { err?: unknown }) => {
       if (entry.err !== undefined) this.#refusal = entry.err;
     };
@@ -112,7 +114,7 @@ export class ImapConnection {
       const failure = connection
         ? connection.errorOf(error, 'connect')
         : toImapError(error, { stage: 'connect', secrets: secretsOf(server.login) });
-      throw plainly(failure, server);
+      throw plainly(failure, server).at(askedOf(server));
     }
   }
 
@@ -129,7 +131,7 @@ export class ImapConnection {
     return toImapError(isLoss && this.#failure !== null ? this.#failure : error, {
       stage,
       secrets: this.#secrets,
-    });
+    }).at(this.#server);
   }
 
   /** Why the connection ended. `null` if it is open, or ended without a reason. */
@@ -173,6 +175,8 @@ export class ImapConnection {
     this.client.close();
   }
 }
+
+const askedOf = ({ host, port }: ImapServer): AskedServer => ({ protocol: 'IMAP', host, port });
 
 const clients = new WeakMap<ImapFlow, ImapConnection>();
 

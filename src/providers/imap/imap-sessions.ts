@@ -321,8 +321,9 @@ function serverOf(account: ProviderAccount): ImapServer {
  */
 function asVerified(error: unknown): never {
   if (!(error instanceof ProviderError) || error.code !== 'unsupported') throw error;
-  const { message, setting, cause } = error;
+  const { message, setting, server, cause } = error;
   throw new ProviderError('temporary', message, {
+    server,
     ...(setting === null ? {} : { setting }),
     cause,
   });

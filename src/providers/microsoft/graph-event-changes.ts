@@ -256,7 +256,7 @@ export class GraphEventChanges {
     // Without one of its instances, the mirror would take that instance for one without changes.
     const failed = reported.filter(({ remotes }) => remotes === null).map(({ id }) => id);
     for (const id of failed) cursor.known[id] = UNREAD;
-    const reason = 'Microsoft lists an instance of the series, and does not find it';
+    const reason = 'Microsoft does not show all instances of the series';
     return {
       cursor: JSON.stringify(cursor),
       events: reported.flatMap(({ remotes }) => remotes ?? []),
@@ -269,14 +269,15 @@ export class GraphEventChanges {
 
   /**
    * An event; a series together with its changed instances.
-   * @returns `null` if Graph lists one of them and does not find it
+   * @returns `null` if Graph does not show all of its instances
    */
   async #remotes(account: ProviderAccount, event: GraphEvent): Promise<RemoteEvent[] | null> {
-    const { exceptions, excluded } = await this.events.stateOf(account, event);
-    const fields = readEvent(event, excluded);
+    const state = await this.events.stateOf(account, event);
+    if (!state) return null;
+    const fields = readEvent(event, state.excluded);
     if (!fields) return [];
     const changed = await Promise.all(
-      exceptions.map(async (occurrence) => this.#instance(account, event, occurrence)),
+      state.exceptions.map(async (occurrence) => this.#instance(account, event, occurrence)),
     );
     const instances = changed.filter((one) => one !== null);
     if (instances.length < changed.length) return null;

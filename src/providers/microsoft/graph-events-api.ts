@@ -25,6 +25,8 @@ const MOST_WINDOW_MS = 1_825 * DAY_MS;
 const HORIZON_MS = 3 * 366 * DAY_MS;
 /** Instances that somebody has moved behind the last start of their series. */
 const BEHIND_MS = 366 * DAY_MS;
+/** Requests that ask again for the starts that a list of instances lacks. */
+const MOST_WINDOWS = 10;
 
 const created = z.object({ id: z.string(), transactionId: z.string().nullish() });
 
@@ -112,7 +114,8 @@ export class GraphEventsApi {
   /**
    * The instance of a series with this start, changed or not; `null` if it was deleted.
    * @throws {ProviderError} `rejected` if there is none and the others do not follow the rule of
-   *   the series as it is read here: then nothing proves that it was deleted
+   *   the series as it is read here: then nothing proves that it was deleted; `temporary` if the
+   *   series has no instance at all: Exchange deletes a series with its last one
    */
   async occurrenceAt(
     account: ProviderAccount,
@@ -120,9 +123,7 @@ export class GraphEventsApi {
     originalMs: number,
   ): Promise<Occurrence | null> {
     const isIt = (one: Occurrence) => one.originalMs === originalMs;
-    // The midnights of an all-day series are those of a zone that Graph does not always name.
-    const slack = series.isAllDay ? DAY_MS : 0;
-    const near = await this.#instances(account, series, originalMs - slack, originalMs + slack + 60_000); // prettier-ignore
+    const near = await this.#near(account, series, [originalMs]);
     const found = near.every(({ isCertain }) => isCertain) ? near.find(isIt) : undefined;
     if (found) return found;
     // Somebody may have moved it to another time.
@@ -130,6 +131,7 @@ export class GraphEventsApi {
     const all = await this.#all(account, series, endMs);
     const moved = all.find(isIt);
     if (moved) return moved;
+    if (all.length === 0) throw incompleteSeries();
     const start = startOfSeries(series);
     if (
       start &&
@@ -157,37 +159,75 @@ export class GraphEventsApi {
     return all.find((one) => one.id === id)?.originalMs ?? nearestDay(ms);
   }
 
-  /** The changed and deleted instances of a series. */
-  async stateOf(account: ProviderAccount, series: GraphEvent): Promise<SeriesState> {
+  /**
+   * The changed and deleted instances of a series. A start counts as deleted if two lists of all
+   * instances and one of those at about this time lack it (ADR 0124).
+   * @returns `null` if the first list is not complete
+   */
+  async stateOf(account: ProviderAccount, series: GraphEvent): Promise<SeriesState | null> {
     const start = startOfSeries(series);
     if (!start || !series.recurrence) return { exceptions: [], excluded: [] };
     const horizon = Math.max(this.clock.now().getTime(), start.wallMs) + HORIZON_MS;
     const expected = startsBefore(series.recurrence, start, horizon);
     const isEndless = series.recurrence.range.type === 'noEnd';
     const endMs = isEndless ? horizon : (expected.at(-1) ?? start.wallMs) + DAY_MS;
-    const listed = await this.#all(account, series, endMs);
-    // Exchange deletes a series with its last instance. An empty list may be one that fails.
-    const isDoubtful = listed.length === 0 && expected.length > 0;
-    const found = isDoubtful ? await this.#all(account, series, endMs) : listed;
+    const found = await this.#all(account, series, endMs);
+    // Exchange deletes a series with its last instance.
+    if (found.length === 0 && expected.length > 0) return null;
     const present = new Set(found.map(({ originalMs }) => originalMs));
-    return {
-      exceptions: found.filter(({ isException }) => isException),
-      excluded: agree(found, expected, endMs) ? expected.filter((ms) => !present.has(ms)) : [],
-    };
+    const missing = expected.filter((ms) => !present.has(ms));
+    const excluded = agree(found, expected, endMs) ? missing : [];
+    if (await this.#isThere(account, series, excluded, endMs)) return null;
+    return { exceptions: found.filter(({ isException }) => isException), excluded };
+  }
+
+  /** Whether an instance of a series has one of these starts. They are asked for in other lists. */
+  async #isThere(
+    account: ProviderAccount,
+    series: GraphEvent,
+    starts: readonly number[],
+    endMs: number,
+  ): Promise<boolean> {
+    const wanted = new Set(starts);
+    const isWanted = ({ originalMs }: Occurrence) => wanted.has(originalMs);
+    const size = Math.ceil(starts.length / MOST_WINDOWS);
+    for (let at = 0; at < starts.length; at += size) {
+      const near = await this.#near(account, series, starts.slice(at, at + size));
+      if (near.some(isWanted)) return true;
+    }
+    // Somebody may have moved it to another time.
+    return starts.length > 0 && (await this.#all(account, series, endMs)).some(isWanted);
+  }
+
+  /** The instances at about the time of these starts, which are in order. */
+  #near(
+    account: ProviderAccount,
+    series: GraphEvent,
+    starts: readonly number[],
+  ): Promise<Occurrence[]> {
+    // The midnights of an all-day series are those of a zone that Graph does not always name.
+    const slack = series.isAllDay ? DAY_MS : 0;
+    const [from, until] = [starts.at(0) ?? 0, starts.at(-1) ?? 0];
+    return this.#between(account, series, from - slack, until + slack + 60_000);
   }
 
   async #all(account: ProviderAccount, series: GraphEvent, endMs: number): Promise<Occurrence[]> {
     const begin = (series.start ? msOf(series.start) : 0) - BEHIND_MS;
+    return this.#between(account, series, begin, endMs + BEHIND_MS);
+  }
+
+  async #between(
+    account: ProviderAccount,
+    series: GraphEvent,
+    fromMs: number,
+    untilMs: number,
+  ): Promise<Occurrence[]> {
     const found = new Map<string, ListedInstance>();
-    for (let from = begin; from < endMs + BEHIND_MS; from += MOST_WINDOW_MS) {
-      const until = Math.min(from + MOST_WINDOW_MS, endMs + BEHIND_MS);
+    for (let from = fromMs; from < untilMs; from += MOST_WINDOW_MS) {
+      const until = Math.min(from + MOST_WINDOW_MS, untilMs);
       for (const one of await this.#listed(account, series, from, until)) found.set(one.id, one);
     }
     return occurrencesOf(series, [...found.values()]);
-  }
-
-  async #instances(account: ProviderAccount, series: GraphEvent, fromMs: number, untilMs: number) {
-    return occurrencesOf(series, await this.#listed(account, series, fromMs, untilMs));
   }
 
   #listed(
@@ -227,3 +267,7 @@ function agree(found: readonly Occurrence[], expected: readonly number[], endMs:
 }
 
 export const pathOf = (id: string): string => `/events/${enc(id)}`;
+
+/** For a list of the instances of a series that lacks some of them now. */
+export const incompleteSeries = (): ProviderError =>
+  new ProviderError('temporary', 'Microsoft: the list of instances is not complete');

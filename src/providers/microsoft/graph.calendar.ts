@@ -21,7 +21,7 @@ import {
   bodyWithMeeting, extrasOf, type GraphEvent, type GraphFields, meetingDetails, readEvent, TEAMS, writeEvent,
 } from './graph-event.ts'; // prettier-ignore
 import { GraphEventChanges } from './graph-event-changes.ts';
-import { GraphEventsApi, pathOf } from './graph-events-api.ts';
+import { GraphEventsApi, incompleteSeries, pathOf } from './graph-events-api.ts';
 import { conflict, differences, givenIn, merged, throughGraph, whenAt } from './graph-fields.ts';
 import { excludedStarts } from './graph-recurrence.ts';
 import { GraphSchedule } from './graph-schedule.ts';
@@ -237,6 +237,7 @@ export class GraphCalendar implements CalendarPort {
       const state = needsState(event, ours, from)
         ? await this.#events.stateOf(account, event)
         : { exceptions: [], excluded: from?.recurrence ? excludedIn(from) : [] };
+      if (!state) throw incompleteSeries();
       const theirs = readEvent(event, state.excluded);
       if (!theirs) throw new ProviderError('rejected', 'Microsoft: the event has no time');
       // An earlier attempt has written the rule, and perhaps not all of its exclusions.

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import { asking, ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
   EgressClient,
@@ -79,6 +79,12 @@ export class RestClient {
    * @throws {ResponseTooLargeError}
    */
   async send(accessToken: string | undefined, request: RestRequest): Promise<EgressResponse> {
+    const { hostname: host, port } = new URL(request.url);
+    const server = { protocol: 'HTTPS', host, port: Number(port || 443) } as const;
+    return asking(server, () => this.#send(accessToken, request));
+  }
+
+  async #send(accessToken: string | undefined, request: RestRequest): Promise<EgressResponse> {
     const { method, repeatable = REPEATABLE.includes(method) } = request;
     const most = request.maxBodyBytes ?? MOST_BYTES;
     const response = await askService(this.egress, urlOf(request), sent(accessToken, request), {

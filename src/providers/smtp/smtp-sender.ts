@@ -1,6 +1,10 @@
 import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { OutgoingMessage, SendControl, SendReceipt } from '../port/connector.ts';
-import { ProviderError } from '../../platform/base/errors/provider-error.ts';
+import {
+  type AskedServer,
+  asking,
+  ProviderError,
+} from '../../platform/base/errors/provider-error.ts';
 import { KeptSessions } from './kept-sessions.ts';
 import { SendAbortedError, StaleSessionError, toProviderError } from './smtp-failure.ts';
 import { SmtpSession } from './smtp-session.ts';
@@ -45,7 +49,16 @@ export class SmtpSender {
    * @throws {ProviderError} as described for the class; errors thrown by `control.onPhase` are
    *   rethrown unchanged
    */
-  async send(
+  send(
+    key: string,
+    server: SmtpServer,
+    message: OutgoingMessage,
+    control: SendControl,
+  ): Promise<SendReceipt> {
+    return asking(askedOf(server), () => this.#send(key, server, message, control));
+  }
+
+  async #send(
     key: string,
     server: SmtpServer,
     message: OutgoingMessage,
@@ -85,12 +98,14 @@ export class SmtpSender {
     // A kept connection is not used here: its login some seconds ago does not prove that the login
     // works now.
     const signal = AbortSignal.timeout(VERIFY_MS);
-    const session = await this.#start(server, null, signal);
-    try {
-      if (from !== undefined) await session.askSender(from, signal);
-    } finally {
-      this.#release(id, session);
-    }
+    await asking(askedOf(server), async () => {
+      const session = await this.#start(server, null, signal);
+      try {
+        if (from !== undefined) await session.askSender(from, signal);
+      } finally {
+        this.#release(id, session);
+      }
+    });
   }
 
   /**
@@ -158,6 +173,8 @@ export class SmtpSender {
     }
   }
 }
+
+const askedOf = ({ host, port }: SmtpServer): AskedServer => ({ protocol: 'SMTP', host, port });
 
 /**
  * Turns `unsupported` into `temporary`: the settings worked when they were stored and may work

@@ -97,6 +97,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'GET /connect/login/consent': anybody(PAGES),
   'GET /connect/login/credentials': anybody(PAGES),
   'GET /connect/login/deny': anybody(PAGES),
+  'GET /connect/login/done': anybody(PAGES),
   'GET /connect/login/provider': anybody(PAGES),
   'POST /connect/login/cancel': anybody(PAGES),
   'POST /connect/login/consent': anybody(PAGES),

@@ -68,6 +68,7 @@ export function jobDetailsSample(now: Date, text: Text): JobDetails {
     outcome,
     route: 'account' as const,
     phase: outcome === 'unknown' ? 'confirmation' : 'connect',
+    server: text('mail.acme.example:587 (SMTP)'),
     code: text(outcome === 'unknown' ? 'outcome-unknown' : 'unavailable'),
     rule: outcome === 'unknown' ? 'look-up' : 'backoff',
     nextAt: outcome === 'unknown' ? null : ago(now, -12),

@@ -41,6 +41,13 @@ const deliveryMinute = (index: number): DeliveryFigures => ({
 export function overviewSample(now: Date, text: (words: string) => string): Overview {
   return {
     at: now,
+    requests: {
+      minutes: [{ at: now, requests: 2_140, failed: 131 }],
+      failures: [
+        { method: 'POST', route: '/v2/outbox', status: 503, error: text('the database has no disk space left (53100)'), requests: 120, requestId: text('019aa1b2-0000-7000-8000-000000000077'), lastAt: now },
+        { method: 'GET', route: '/messages/:id', status: 500, error: 'TypeError', requests: 11, requestId: null, lastAt: now },
+      ],
+    },
     queues: [
       { queue: 'send', due: 12, oldestDueSeconds: 94, claimed: 8, overdue: 3, estimatedRows: 18_204 },
       { queue: 'provider', due: 0, oldestDueSeconds: 0, claimed: 1, overdue: 0, estimatedRows: 41 },
@@ -63,7 +70,12 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { provider: text('imap'), due: 4, lagSeconds: 12, failing: 2 },
       { provider: 'google', due: 1, lagSeconds: 740, failing: 0 },
     ],
+    failingServers: [
+      { provider: text('imap'), server: text('mail.acme.example:993 (IMAP)'), failing: 12 },
+      { provider: 'imap', server: null, failing: 1 },
+    ],
     heldMessages: 0,
+    failover: { from: 1, to: 2, at: new Date(now.getTime() - 540_000).toISOString(), since: new Date(now.getTime() - 545_000).toISOString(), synchronous: false, rows: 14 },
     quarantinedMessages: 1,
     invalidAccounts: 2,
     refusals: [
@@ -79,6 +91,10 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
     lostWorkers: [
       { id: 9, host: text('mail-worker-3'), pid: 977, lostAt: new Date(now.getTime() - 600_000), againAs: 13 },
       { id: 7, host: 'mail-worker-4', pid: 12, lostAt: new Date(now.getTime() - 1_800_000), againAs: null },
+    ],
+    processes: [
+      { host: text('mail-api-1'), pid: 3_110, roles: ['api'], problems: [{ name: 'keys', problem: text('ENCRYPTION_KEYS lacks "2026"; secrets in this database are encrypted with it') }], clockAheadSeconds: -0.01 },
+      { host: 'mail-worker-2', pid: 4_187, roles: ['worker'], problems: [], clockAheadSeconds: 4.2 },
     ],
   }; // prettier-ignore
 }

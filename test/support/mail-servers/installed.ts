@@ -11,6 +11,8 @@ const PACKAGES = {
   python3: 'python3',
   promtool: 'prometheus',
   pgbouncer: 'pgbouncer',
+  haproxy: 'haproxy',
+  pg_basebackup: 'postgresql',
 } as const;
 
 /** Name of a server in `PACKAGES`. */

@@ -38,6 +38,11 @@ export interface StubSettings {
    * `MailboxNotEnabledForRESTAPI`. Default `null`: none is.
    */
   outageEvery: number | null;
+  /**
+   * What lists of a series' instances lack: `last` is the last one, in lists of more than 40 days,
+   * and `all` every one. Default `null`: nothing.
+   */
+  unlistedInstances: 'last' | 'all' | null;
   /** Items that a mail folder counts and does not list, such as contacts. Default 0. */
   unlistedItems: number;
   /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
@@ -131,6 +136,7 @@ export const defaultSettings = (): StubSettings => ({
   sendsFromAliases: true,
   replacesMessageIds: false,
   dropsHeaders: false,
+  unlistedInstances: null,
   unlistedItems: 0,
   brokenMessages: new Set(),
   sendsRetryAfter: true,

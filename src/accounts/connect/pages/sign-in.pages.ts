@@ -295,6 +295,18 @@ export function cancelPage(asking: RequestingApplication, key: FormKey): Page {
   });
 }
 
+/** Page at the end of a sign-in that leads to no application. */
+export function donePage(connected: boolean): Page {
+  const { title, text } = connected ? TEXTS.done.connected : TEXTS.done.stopped;
+  return layout({
+    title,
+    body: html`<header class="head">
+      <h1 id="heading">${title}</h1>
+      <p class="lead">${text}</p>
+    </header>`,
+  });
+}
+
 /** Page with a message only, for problems that the user cannot solve on the page. */
 export function problemPage(
   status: number,

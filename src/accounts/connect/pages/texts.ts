@@ -69,6 +69,10 @@ export const TEXTS = {
     back: 'Continue signing in',
     link: 'Cancel',
   },
+  done: {
+    connected: { title: 'You are signed in', text: 'Your account works again. You can close this page.' },
+    stopped: { title: 'The account was not connected', text: 'Nothing was changed. You can open the link again, or ask the people who sent it for a new one.' },
+  },
   problem: {
     unknown: { title: 'This link does not work', text: 'The link is incomplete or was never valid. Go back to the application and start again.' },
     used: { title: 'This link was already used', text: 'Each link works for one sign-in. Go back to the application: if your account is not connected there, start again.' },

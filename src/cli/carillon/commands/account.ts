@@ -31,6 +31,7 @@ const WATCH_COLUMNS = ['state', 'kind', 'resource', 'expires_at', 'notified_at',
 interface ListFlags extends PageFlags {
   application?: string;
   provider?: string;
+  server?: string;
   health?: AccountHealth;
   address?: string;
 }
@@ -114,9 +115,14 @@ function addList(group: Command, cli: OperatorCli): void {
       'only accounts of this provider: its name, or the one that account objects show',
     )
     .addOption(
-      new Option('--health <health>', 'only accounts whose worst problem this is').choices(
-        ACCOUNT_HEALTHS,
-      ),
+      new Option(
+        '--health <health>',
+        'only accounts that have this problem, whatever else is wrong',
+      ).choices(ACCOUNT_HEALTHS),
+    )
+    .option(
+      '--server <server>',
+      'only accounts whose last sync pass failed at this server, such as "mail.example.com:993 (IMAP)"',
     )
     .option('--address <text>', 'only accounts with this text in their address')
     .optionsGroup(OPTIONS)

@@ -37,7 +37,7 @@ function addOperators(group: Command, cli: OperatorCli): void {
       const id = await withOperators(cli, (operators) =>
         operators.create(cli.actor, { name, role: flags.role, password }),
       );
-      const next = `To sign in to the console: carillon operator link ${name}`;
+      const next = await signInHint(cli, name, password !== null);
       cli.printObject({ id, name: name.toLowerCase(), role: flags.role }, next);
     });
   group
@@ -105,6 +105,15 @@ async function consoleUrl(cli: OperatorCli, sql: Sql, config: AppConfig): Promis
     );
   cli.note(`No running process serves the console. The address ${url} is from ${settingOf(cli)}.`);
   return url;
+}
+
+/** How a new operator signs in, with the address of the console if a running process serves it. */
+async function signInHint(cli: OperatorCli, name: string, hasPassword: boolean): Promise<string> {
+  const { runningConsoles } = await import('../../../app/keys/running-processes.ts');
+  const [url] = await cli.withServices(({ database }) => runningConsoles(database));
+  const link = `carillon operator link ${name}`;
+  if (url === undefined) return `To sign in to the console: ${link}`;
+  return `To sign in to the console at ${url}/console: ${hasPassword ? `with the password, or ${link}` : link}`;
 }
 
 function addLink(group: Command, cli: OperatorCli): void {

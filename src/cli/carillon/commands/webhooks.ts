@@ -89,7 +89,7 @@ function addLists(group: Command, cli: OperatorCli): void {
     .addOption(
       new Option(
         '--state <state>',
-        'only webhooks in this state; unwell: failing or failed',
+        'only webhooks in this state; unwell: failing, failed, or without a success since a failure',
       ).choices(['unwell', ...WEBHOOK_STATES]),
     )
     .option('--application <id>', 'only webhooks of this application: its client id or id')

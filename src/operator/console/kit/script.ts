@@ -1,6 +1,7 @@
 /**
  * The only script of the console. The pages work without it. It shows the buttons that copy ids,
- * loads pages with current figures again while nobody works in them, and `/` leads to the search.
+ * loads pages with current figures again while nobody works in them. The key `/` leads to the
+ * search of the page, or to that of jobs if the page has none.
  */
 export const SCRIPT = `'use strict';
 const prepare = () => {
@@ -33,11 +34,12 @@ const announce = (text) => {
 document.addEventListener('keydown', (event) => {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target instanceof Element && event.target.closest('input, select, textarea')) return;
-  const search = document.querySelector('.filters input');
-  if (!search) return;
   event.preventDefault();
-  search.focus();
+  const search = document.querySelector('.filters input');
+  if (search) search.focus();
+  else location.assign('/console/jobs#search');
 });
+if (location.hash === '#search') document.querySelector('.filters input')?.focus();
 const content = document.getElementById('content');
 const seconds = Number(content?.dataset.refresh);
 const isBusy = () => {

@@ -20,6 +20,7 @@ export const ACCOUNT_FILTERS: readonly Filter[] = [
   { name: 'address', label: 'Address', placeholder: 'Part of the address', wide: true },
   { name: 'application', label: 'Application', placeholder: 'Id or client id' },
   { name: 'provider', label: 'Provider', placeholder: 'imap, google, …' },
+  { name: 'server', label: 'Failing server', placeholder: 'mail.example.com:993 (IMAP)' },
   { name: 'health', label: 'Health', options: HEALTH_OPTIONS },
 ];
 

@@ -1,3 +1,5 @@
+import { PLANS } from '../../../platform/auth/plan.ts';
+import { REGIONS } from '../../../platform/config/regions.ts';
 import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import type { ApiUseList } from '../../api-use/operator-api-use.ts';
@@ -33,8 +35,18 @@ function stateChip({ deletion, suspended, sendingPaused }: ApplicationItem): Htm
   return sendingPaused ? chip('idle', 'sending paused', 'pause') : chip('good', 'active');
 }
 
+const choices = (values: readonly string[]): Html[] =>
+  values.map((value) => html`<option value="${value}">${value}</option>`);
+
+/** The fields of a new application. */
+export const applicationFields = (): Html =>
+  html`<div><label for="name">Name</label><input id="name" name="name" type="text" required maxlength="200" autocomplete="off"/><p class="hint">Users see it when they sign in.</p></div>
+    <div><label for="plan">Plan</label><select id="plan" name="plan">${choices(['standard', ...PLANS.filter((plan) => plan !== 'standard')])}</select></div>
+    <div><label for="region">Region</label><select id="region" name="region">${choices(REGIONS)}</select></div>`; // prettier-ignore
+
 /** The list of applications. */
 export function applicationsPage(
+  viewer: Viewer,
   list: PageOf<ApplicationItem>,
   filter: FilterValues,
   { now, pageToken, notice }: { now: Date; pageToken?: string | undefined; notice: Notice | null },
@@ -44,7 +56,8 @@ export function applicationsPage(
     section: 'applications',
     title: 'Applications',
     notice,
-    body: html`${filterForm(APPLICATIONS_PATH, APPLICATION_FILTERS, filter)}
+    body: html`${actionBar(viewer, [{ path: `${APPLICATIONS_PATH}/new`, label: 'Create an application…' }])}
+      ${filterForm(APPLICATIONS_PATH, APPLICATION_FILTERS, filter)}
       ${table<ApplicationItem>(
         'Applications',
         [
@@ -69,7 +82,7 @@ export function applicationsPage(
           title: used ? 'No application matches' : 'No applications yet',
           text: used
             ? html`Use fewer filters, or <a href="${APPLICATIONS_PATH}">show all</a>.`
-            : html`Create one with <code>carillon app create</code>.`,
+            : 'An application connects accounts of its users. Create the first one.',
         },
       )}
       ${pager(APPLICATIONS_PATH, filter, pageToken, list.nextPageToken)}`,
@@ -86,6 +99,7 @@ function actionsFor({ id, suspended, sendingPaused, deletion }: ApplicationDetai
     suspended
       ? { path: `${path}/activate`, label: 'End the suspension…' }
       : { path: `${path}/suspend`, label: 'Suspend…', danger: true },
+    { path: `${path}/rotate-secret`, label: 'New client secret…' },
     { path: `${path}/delete`, label: 'Delete…', danger: true },
   ];
 }

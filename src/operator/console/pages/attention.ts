@@ -1,25 +1,19 @@
 import { describeApi } from '../../../platform/budgets/company-api.ts';
+import { SYNC_LATE_SECONDS } from '../../accounts/account-health.ts';
 import { ceilingShare, NEAR_CEILING } from '../../api-use/api-use.ts';
 import { count, counted, size } from '../kit/figures.ts';
 import { address } from '../kit/table.ts';
 import { duration } from '../kit/time.ts';
 import {
   type HourOf,
-  MOST_COUNTED,
   type Overview,
+  RECENT_MINUTES,
   type RefusalState,
 } from '../../overview/overview.ts';
 import type { QueueName } from '../../../platform/work/signals.ts';
-
-/** Something that an operator should look at. */
-export interface Concern {
-  tone: 'bad' | 'warning';
-  title: string;
-  /** The likely cause, and what to do. */
-  text: string;
-  /** The page that shows more; `null` if there is none. */
-  link: { path: string; label: string } | null;
-}
+import { bounded, type Concern, recentFailures } from './concern.ts';
+import { processConcerns } from './process-concerns.ts';
+import { requestConcerns } from './request-concerns.ts';
 
 /** A crash loop must not hide the other concerns. */
 const MOST_LOST = 3;
@@ -27,12 +21,11 @@ const MOST_LOST = 3;
 const DEAD_SECONDS = 8;
 const LATE_SECONDS = 60;
 const VERY_LATE_SECONDS = 300;
-const LAG_SECONDS = 600;
 /** A disk above this share should be looked at. */
 export const NEARLY_FULL = 0.8;
 const FULL_SOON_MS = 14 * 86_400_000;
-/** Failures count if they are at least this many of the last minutes, and at least this share. */
-const RECENT = { minutes: 5, failures: 3, share: 0.2, badShare: 0.5 };
+/** Failures of attempts are a concern from this share on: a few always fail. */
+const RECENT_SHARE = 0.2;
 
 const QUEUE_WORDS: Readonly<Record<QueueName, string>> = {
   send: 'Messages',
@@ -47,10 +40,6 @@ const jobs = (query: Readonly<Record<string, string>>, label: string) => ({
   path: address(JOBS, query),
   label,
 });
-
-/** A number that was counted up to a limit, with its noun. */
-export const bounded = (value: number, one: string, many?: string): string =>
-  (value >= MOST_COUNTED ? 'at least ' : '') + counted(value, one, many);
 
 function workerConcerns({ workers }: Overview): Concern[] {
   const alive = workers.filter(({ silentSeconds }) => silentSeconds <= DEAD_SECONDS);
@@ -92,9 +81,13 @@ const LATE_LINKS: Readonly<Record<QueueName, Concern['link']>> = {
   sync: { path: address('/console/accounts', { health: 'sync-late' }), label: 'Late accounts' },
 };
 
+/** The lists of jobs and accounts call the same rows late. */
+const lateSeconds = (queue: QueueName): number =>
+  queue === 'sync' ? SYNC_LATE_SECONDS : LATE_SECONDS;
+
 const queueConcerns = ({ queues }: Overview): Concern[] =>
   queues
-    .filter(({ oldestDueSeconds }) => oldestDueSeconds > LATE_SECONDS)
+    .filter(({ queue, oldestDueSeconds }) => oldestDueSeconds > lateSeconds(queue))
     .map(({ queue, due, oldestDueSeconds }) => ({
       tone: oldestDueSeconds > VERY_LATE_SECONDS && queue !== 'sync' ? 'bad' : 'warning',
       title: `${QUEUE_WORDS[queue]} are late: the oldest has been due for ${duration(oldestDueSeconds * 1000)}`,
@@ -147,12 +140,13 @@ function failingNow<F>(
   countsOf: (figures: F) => { failed: number; well: number },
   concern: (failures: string) => Omit<Concern, 'tone'>,
 ): Concern[] {
-  const counts = minutes.slice(-RECENT.minutes).map(({ figures }) => countsOf(figures));
-  const failed = counts.reduce((sum, one) => sum + one.failed, 0);
-  const all = counts.reduce((sum, one) => sum + one.well, failed);
-  if (failed < RECENT.failures || failed < all * RECENT.share) return [];
-  const tone = failed > all * RECENT.badShare ? 'bad' : 'warning';
-  return [{ tone, ...concern(`${failed} of ${counted(all, 'attempt')}`) }];
+  const counts = minutes.slice(-RECENT_MINUTES).map(({ figures }) => {
+    const { failed, well } = countsOf(figures);
+    return { failed, all: failed + well };
+  });
+  return recentFailures(counts, RECENT_SHARE, ({ failed, all }) =>
+    concern(`${count(failed)} of ${counted(all, 'attempt')}`),
+  );
 }
 
 const attemptConcerns = ({ sending, deliveries }: Overview): Concern[] => [
@@ -160,7 +154,7 @@ const attemptConcerns = ({ sending, deliveries }: Overview): Concern[] => [
     sending,
     ({ sent, retried, failed, unknown }) => ({ failed: retried + failed + unknown, well: sent }),
     (failures) => ({
-      title: `${failures} to send failed in the last ${RECENT.minutes} minutes`,
+      title: `${failures} to send failed in the last ${RECENT_MINUTES} minutes`,
       text: 'Mail servers cannot be reached, or refuse messages or logins. Delayed messages are tried again until their deadline. Each has the words of its server.',
       link: jobs({ kind: 'message', state: 'delayed' }, 'Delayed messages'),
     }),
@@ -169,9 +163,12 @@ const attemptConcerns = ({ sending, deliveries }: Overview): Concern[] => [
     deliveries,
     ({ delivered, retried, dropped }) => ({ failed: retried + dropped, well: delivered }),
     (failures) => ({
-      title: `${failures} to deliver webhooks failed in the last ${RECENT.minutes} minutes`,
+      title: `${failures} to deliver webhooks failed in the last ${RECENT_MINUTES} minutes`,
       text: 'Receivers cannot be reached, or answer with errors. Deliveries are repeated for 72 hours. Each webhook shows what its receiver answered.',
-      link: { path: '/console/webhooks', label: 'Webhooks' },
+      link: {
+        path: address('/console/webhooks', { state: 'unwell' }),
+        label: 'Failing webhooks',
+      },
     }),
   ),
 ];
@@ -227,6 +224,40 @@ const refusalConcerns = ({ refusals }: Overview): Concern[] =>
     };
   });
 
+/** A failover within the last day. `bad` if something may be missing. */
+function failoverConcerns({ at, failover }: Overview): Concern[] {
+  if (!failover) return [];
+  const agoMs = at.getTime() - Date.parse(failover.at);
+  const lostMs =
+    failover.since === null ? null : Date.parse(failover.at) - Date.parse(failover.since);
+  const link = {
+    path: address('/console/audit', { action: 'instance.failed_over' }),
+    label: 'Audit log',
+  };
+  const title = `The database failed over ${duration(agoMs)} ago`;
+  if (failover.synchronous)
+    return [
+      {
+        tone: 'warning',
+        title,
+        text: 'Nothing is missing: commits waited for a standby. Make sure that the old server is stopped, and that the new one has a standby.',
+        link,
+      },
+    ];
+  const missing =
+    lostMs === null
+      ? 'what the old server wrote last may be missing'
+      : `up to ${duration(Math.max(lostMs, 1_000))} may be missing`;
+  return [
+    {
+      tone: 'bad',
+      title: `${title}; ${missing}`,
+      text: `The standby did not have every commit. Messages that were accepted in that time may be lost: their applications should check. ${counted(failover.rows, 'due row')} of the queues are looked up before they are sent. Make sure that the old server is stopped.`,
+      link,
+    },
+  ];
+}
+
 function diskConcerns({ at, disk }: Overview): Concern[] {
   const { limitBytes, freeBytes, fullAt } = disk;
   if (limitBytes === null || freeBytes === null) return [];
@@ -243,36 +274,41 @@ function diskConcerns({ at, disk }: Overview): Concern[] {
   ];
 }
 
-function accountConcerns({ sync, webhooks }: Overview): Concern[] {
-  const behind = sync
-    .filter(({ failing, lagSeconds }) => failing > 0 || lagSeconds > LAG_SECONDS)
-    .map(({ provider, failing, lagSeconds }): Concern => ({
+const ACCOUNTS = '/console/accounts';
+
+function accountConcerns({ sync, failingServers }: Overview): Concern[] {
+  const failing = failingServers.map(({ provider, server, failing: accounts }): Concern => {
+    const query = { provider, health: 'sync-failing', ...(server === null ? {} : { server }) };
+    return {
       tone: 'warning',
       title:
-        failing > 0
-          ? `${bounded(failing, `${provider} mailbox`, `${provider} mailboxes`)} cannot be synced`
-          : `Mailboxes of ${provider} are ${duration(lagSeconds * 1000)} behind`,
-      text:
-        failing > 0
-          ? 'Each account shows why, in the words of its provider.'
-          : 'The provider may have asked for a pause, or workers are too few.',
-      link: {
-        path: address('/console/accounts', {
-          provider,
-          health: failing > 0 ? 'sync-failing' : 'sync-late',
-        }),
-        label: 'Accounts',
-      },
+        server === null
+          ? `${bounded(accounts, `${provider} mailbox`, `${provider} mailboxes`)} cannot be synced`
+          : `${bounded(accounts, 'account')} at ${server} cannot be synced`,
+      text: 'Each account shows why, in the words of its provider.',
+      link: { path: address(ACCOUNTS, query), label: 'Accounts' },
+    };
+  });
+  const behind = sync
+    .filter(({ lagSeconds }) => lagSeconds > SYNC_LATE_SECONDS)
+    .map(({ provider, lagSeconds }): Concern => ({
+      tone: 'warning',
+      title: `Mailboxes of ${provider} are ${duration(lagSeconds * 1000)} behind`,
+      text: 'The provider may have asked for a pause, or workers are too few.',
+      link: { path: address(ACCOUNTS, { provider, health: 'sync-late' }), label: 'Accounts' },
     }));
-  if (webhooks.failed + webhooks.failing === 0) return behind;
-  const off = webhooks.failed > 0;
+  return [...failing, ...behind];
+}
+
+function webhookConcerns({ webhooks: { failed, failing } }: Overview): Concern[] {
+  if (failed + failing === 0) return [];
+  const off = failed > 0;
   return [
-    ...behind,
     {
       tone: off ? 'bad' : 'warning',
       title: off
-        ? `${counted(webhooks.failed, 'webhook')} switched off`
-        : `${counted(webhooks.failing, 'webhook')} failing`,
+        ? `${counted(failed, 'webhook')} switched off`
+        : `${counted(failing, 'webhook')} failing`,
       text: off
         ? 'Their receivers failed for 72 hours, or answered 410. When a receiver works again, activate its webhook: the events of the last 72 hours follow.'
         : 'Deliveries are repeated for 72 hours. The answers of the receiver say why they fail.',
@@ -309,13 +345,17 @@ const apiUseConcerns = ({ apiUse }: Overview): Concern[] =>
 /** What needs an operator's attention, worst first. */
 export function concernsOf(overview: Overview): Concern[] {
   const all = [
+    ...processConcerns(overview),
     ...workerConcerns(overview),
     ...lostWorkerConcerns(overview),
     ...queueConcerns(overview),
+    ...failoverConcerns(overview),
     ...diskConcerns(overview),
+    ...requestConcerns(overview),
     ...attemptConcerns(overview),
     ...messageConcerns(overview),
     ...accountConcerns(overview),
+    ...webhookConcerns(overview),
     ...credentialConcerns(overview),
     ...refusalConcerns(overview),
     ...apiUseConcerns(overview),

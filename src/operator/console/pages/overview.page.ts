@@ -16,7 +16,8 @@ import { icon } from '../kit/icons.ts';
 import type { ConsolePage } from '../kit/layout.ts';
 import { table } from '../kit/table.ts';
 import { duration, relative } from '../kit/time.ts';
-import { bounded, type Concern, concernsOf } from './attention.ts';
+import { concernsOf } from './attention.ts';
+import { bounded, type Concern } from './concern.ts';
 
 const REFRESH_SECONDS = 10;
 const DEAD_SECONDS = 8;

@@ -4,8 +4,6 @@ import { apiUseListSample, apiUseSample } from '../../../../test/support/console
 import { overviewSample } from '../../../../test/support/console/overview-sample.ts';
 import type { Viewer } from '../kit/actions.ts';
 import { type ConsolePage, consolePage } from '../kit/layout.ts';
-import { html } from '../../../platform/pages/html.ts';
-import { contentDocument } from '../preview/message-content.ts';
 import { accountPage } from './account.page.ts';
 import { actionPage, reasonField, secretPage, typedField } from './action.page.ts';
 import { auditPage } from './audit.page.ts';
@@ -14,6 +12,7 @@ import { accountsPage } from './accounts.page.ts';
 import { applicationPage, applicationsPage } from './applications.page.ts';
 import { concernsOf } from './attention.ts';
 import { capacityPage } from './capacity.page.ts';
+import { failedRequestsPage } from './failed-requests.page.ts';
 import { jobPage } from './job.page.ts';
 import { jobActionPage, jobsPage } from './jobs.page.ts';
 import { messagePage } from './message.page.ts';
@@ -43,6 +42,7 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
   const result = jobs.bulkSample(now, text);
   const rendered: Record<string, ConsolePage> = {
     overview: overviewPage(overviewSample(now, text)),
+    'failed requests': failedRequestsPage(overviewSample(now, text).requests, now),
     jobs: jobsPage(viewer, list(jobs.jobSamples(now, text)), filter, view),
     'no jobs': jobsPage(viewer, list([]), filter, view),
     job: jobPage(viewer, jobs.jobDetailsSample(now, text), { ...view, previewable: true }),
@@ -52,7 +52,12 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
     webhooks: webhooksPage(list([webhook]), filter, view),
     webhook: webhookPage(viewer, webhook, list(jobs.attemptSamples(now, text)), view),
     replay: replayPage(viewer, webhook, form, replay, null),
-    applications: applicationsPage(list([accounts.applicationSample(now, text)]), filter, view),
+    applications: applicationsPage(
+      viewer,
+      list([accounts.applicationSample(now, text)]),
+      filter,
+      view,
+    ),
     application: applicationPage(viewer, accounts.applicationSample(now, text), {
       ...view,
       use: apiUseListSample(now, text),
@@ -79,13 +84,14 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
       crumbs: [],
       more: [],
     }),
-    message: messagePage(jobs.jobDetailsSample(now, text)),
+    message: messagePage(jobs.jobDetailsSample(now, text), jobs.messageSample(text), [
+      { what: text('<form>'), count: 1, text: text('x') },
+    ]),
   };
   const signIn = { name: text('ada'), to: text('/console'), error: text('wrong'), oidc: true };
   return {
     'sign-in': signInPage(signIn),
     problem: problemPage(text('gone')),
-    content: contentDocument(jobs.messageSample(text), html`<p>Dear Grace</p>`),
     ...Object.fromEntries(
       Object.entries(rendered).map(([name, page]) => [name, consolePage(viewer, page)]),
     ),
@@ -118,11 +124,15 @@ describe('pages of the console', () => {
   it('name what needs attention, the worst first, and say when nothing does', () => {
     const overview = overviewSample(now, plain);
     const concerns = concernsOf(overview);
-    expect(concerns.slice(0, 2).map(({ tone, title }) => [tone, title])).toEqual([
+    expect(concerns.slice(0, 4).map(({ tone, title }) => [tone, title])).toEqual([
+      [
+        'bad',
+        'Not ready: keys ENCRYPTION_KEYS lacks "2026"; secrets in this database are encrypted with it',
+      ],
+      ['bad', 'The database failed over 9 min ago; up to 5 s may be missing'],
       ['bad', '1 message in quarantine'],
       ['bad', '1 webhook switched off'],
     ]);
-    expect(concerns.slice(2).every(({ tone }) => tone === 'warning')).toBe(true);
     expect(concerns.map(({ title }) => title)).toEqual(
       expect.arrayContaining([
         'Worker 13 has been silent for 42 s',
@@ -130,6 +140,14 @@ describe('pages of the console', () => {
         'Worker 7 was lost 30 min ago',
       ]),
     );
+    expect(concerns.map(({ title }) => title)).toEqual(
+      expect.arrayContaining([
+        '131 of 2,140 requests answered with 5xx in the last 5 minutes',
+        '12 accounts at mail.acme.example:993 (IMAP) cannot be synced',
+        'The clocks of mail-worker-2 and of the database differ by 4.2 s',
+      ]),
+    );
+    expect(concerns.slice(4).every(({ tone }) => tone === 'warning')).toBe(true);
     const worker = { ...overview.workers[0], silentSeconds: 600 } as (typeof overview.workers)[0];
     expect(concerns.map(({ title, link }) => [title, link?.path]).slice(-2)).toEqual([
       [
@@ -138,9 +156,15 @@ describe('pages of the console', () => {
       ],
       ['64 requests with wrong credentials within 1 min: network address 192.0.2.7', undefined],
     ]);
-    expect(concernsOf({ ...overview, workers: [worker] })[0]?.title).toBe('No worker is running');
+    expect(concernsOf({ ...overview, processes: [], workers: [worker] })[0]?.title).toBe(
+      'No worker is running',
+    );
     const well = {
       ...overview,
+      requests: { minutes: [], failures: [] },
+      processes: [],
+      failover: null,
+      failingServers: [],
       queues: [],
       sync: [],
       quarantinedMessages: 0,
@@ -162,6 +186,10 @@ describe('pages of the console', () => {
       ['warning', '1 account must sign in again'],
     ]);
     expect(consolePage(OPERATOR, overviewPage(well))).toContain('Nothing needs attention');
+    const failover = { ...overview.failover, synchronous: true } as typeof overview.failover;
+    expect(concernsOf({ ...well, failover })).toMatchObject([
+      { tone: 'warning', title: 'The database failed over 9 min ago' },
+    ]);
   });
 
   it('name applications near a ceiling of a company, and use that will cost money', () => {

@@ -18,7 +18,7 @@ export const WEBHOOK_FILTERS: readonly Filter[] = [
   {
     name: 'state',
     label: 'State',
-    options: { '': 'All', unwell: 'failing or switched off', active: 'active', failing: 'failing', failed: 'switched off', inactive: 'inactive' },
+    options: { '': 'All', unwell: 'any failure since the last success', active: 'active', failing: 'failing', failed: 'switched off', inactive: 'inactive' },
   },
 ]; // prettier-ignore
 

@@ -53,7 +53,7 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .table-frame { background: var(--card); border: 1px solid var(--line); border-radius: 12px; overflow-x: auto; }
 .table-frame table { width: 100%; border-collapse: collapse; }
 .table-frame th { padding: 9px 14px; background: var(--side); border-bottom: 1px solid var(--line); color: var(--muted); font-size: 12.5px; font-weight: 600; text-align: left; white-space: nowrap; }
-.table-frame td { padding: 9px 14px; border-bottom: 1px solid var(--soft); vertical-align: top; overflow-wrap: anywhere; }
+.table-frame td { padding: 9px 14px; border-bottom: 1px solid var(--soft); vertical-align: top; overflow-wrap: break-word; }
 .table-frame tbody tr:last-child td { border-bottom: 0; }
 .table-frame tbody tr:hover { background: var(--hover); }
 .table-frame .number, .figures .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
@@ -127,6 +127,7 @@ input:not([type=hidden], [type=checkbox], [type=radio]), select {
 .tally dd { margin: 0; font-size: 22px; font-weight: 600; font-variant-numeric: tabular-nums; }
 .tally-main dd { color: var(--accent); }
 .reasons { margin: 12px 0 0; padding-left: 18px; }
+.written { margin: 8px 0 0; max-height: 320px; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere; font-size: 13px; }
 .preview { display: block; width: 100%; height: 560px; border: 1px solid var(--line); border-radius: 10px; background: #ffffff; }
 @media (max-width: 860px) {
   .columns { grid-template-columns: minmax(0, 1fr); }

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { DomainError } from '../errors/domain-error.ts';
 
 /** One 256-bit key of the key ring. Its id is written next to each value that it encrypts. */
 export interface EncryptionKey {
@@ -11,6 +12,21 @@ export interface EncryptionKey {
  * it belongs to another row.
  */
 export class UnsealError extends Error {}
+
+/**
+ * The keys of this process do not fit its database, so a request that needs a stored secret gets a
+ * 503. `/health/ready` names the keys.
+ */
+export class KeysUnusableError extends DomainError {
+  constructor(cause?: unknown) {
+    super(
+      'keys.unusable',
+      'unavailable',
+      'This server cannot read or store secrets now, because its encryption keys do not fit its database. Its operator has to correct them; then try again.',
+      { cause },
+    );
+  }
+}
 
 /**
  * Returns the id of the key that encrypted a value, or `undefined` if the value is not encrypted.
@@ -31,6 +47,7 @@ export function keyIdOf(encrypted: string): string | undefined {
 export class SecretBox {
   readonly #keys: Map<string, Buffer>;
   readonly #current: EncryptionKey;
+  #problem: () => string | null = () => null;
 
   /** @param ring newest key first; at least one key, each of exactly 32 bytes */
   constructor(ring: readonly EncryptionKey[]) {
@@ -41,6 +58,15 @@ export class SecretBox {
     }
     this.#current = current;
     this.#keys = new Map(ring.map(({ id, key }) => [id, key]));
+  }
+
+  /**
+   * Makes the box refuse to encrypt while the keys do not fit the database. A value that was
+   * encrypted with wrong keys stays unreadable after the keys are corrected.
+   * @param problem called for each use; returns what is wrong with the keys, or `null`
+   */
+  refuseWhile(problem: () => string | null): void {
+    this.#problem = problem;
   }
 
   /** Id of the key that encrypts now. */
@@ -61,8 +87,12 @@ export class SecretBox {
     );
   }
 
-  /** @param context table, column and row that the value belongs to */
+  /**
+   * @param context table, column and row that the value belongs to
+   * @throws {KeysUnusableError} while the keys do not fit the database (`refuseWhile`)
+   */
   seal(plaintext: string, context: string): string {
+    if (this.#problem() !== null) throw new KeysUnusableError();
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#current.key, nonce);
     cipher.setAAD(Buffer.from(context));
@@ -82,8 +112,17 @@ export class SecretBox {
   /**
    * @param context as it was given to `seal`
    * @throws {UnsealError}
+   * @throws {KeysUnusableError} instead, while the keys do not fit the database (`refuseWhile`)
    */
   open(encrypted: string, context: string): string {
+    try {
+      return this.#decrypt(encrypted, context);
+    } catch (error) {
+      throw this.#problem() === null ? error : new KeysUnusableError(error);
+    }
+  }
+
+  #decrypt(encrypted: string, context: string): string {
     const [format, keyId = '', nonce = '', body = ''] = encrypted.split('.');
     const key = this.#keys.get(keyId);
     if (format !== 'v1' || !key) {
@@ -106,11 +145,12 @@ export class SecretBox {
     }
   }
 
+  /** @throws {KeysUnusableError} as `seal` does */
   sealJson(value: unknown, context: string): string {
     return this.seal(JSON.stringify(value), context);
   }
 
-  /** @throws {UnsealError} */
+  /** @throws {UnsealError} and the other errors of `open` */
   openJson(encrypted: string, context: string): unknown {
     return JSON.parse(this.open(encrypted, context));
   }

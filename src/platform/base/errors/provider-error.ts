@@ -21,6 +21,13 @@ export type ProviderErrorCode = (typeof PROVIDER_ERROR_CODES)[number];
 /** The last step that an attempt to send reached. */
 export type SendPhase = 'connect' | 'login' | 'envelope' | 'content' | 'confirmation';
 
+/** A server that was asked, as operators know it. */
+export interface AskedServer {
+  protocol: 'IMAP' | 'SMTP' | 'CalDAV' | 'CardDAV' | 'HTTPS';
+  host: string;
+  port: number;
+}
+
 const MOST_SECONDS = 7 * 86_400;
 
 /**
@@ -43,6 +50,7 @@ export class ProviderError extends Error {
    * Wire name of the account setting that caused the error (`imap_host`); `null` if no setting did.
    */
   readonly setting: string | null;
+  #server: string | null;
 
   constructor(
     code: ProviderErrorCode,
@@ -53,6 +61,7 @@ export class ProviderError extends Error {
       refused?: readonly RefusedRecipient[];
       deferred?: readonly RefusedRecipient[];
       setting?: string;
+      server?: string | null;
       cause?: unknown;
     } = {},
   ) {
@@ -63,6 +72,33 @@ export class ProviderError extends Error {
     this.refused = details.refused ?? [];
     this.deferred = details.deferred ?? [];
     this.setting = details.setting ?? null;
+    this.#server = details.server ?? null;
+  }
+
+  /**
+   * The server that was asked, such as `mail.example.com:993 (IMAP)`; `null` if none was. It is for
+   * operators: clients get only `message`.
+   */
+  get server(): string | null {
+    return this.#server;
+  }
+
+  /** Names the server that was asked, unless one is named already. */
+  at({ protocol, host, port }: AskedServer): this {
+    this.#server ??= `${host}:${port} (${protocol})`;
+    return this;
+  }
+}
+
+/**
+ * Runs work that asks a server.
+ * @throws the error of `work`; a `ProviderError` names the server
+ */
+export async function asking<T>(server: AskedServer, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof ProviderError ? error.at(server) : error;
   }
 }
 

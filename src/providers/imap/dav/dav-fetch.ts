@@ -7,7 +7,7 @@ import {
 import { EgressError } from '../../../platform/egress/egress-error.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
-import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
+import { asking, ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { utf8Lines } from '../../../formats/ical/content-lines.ts';
 import { registrableDomain } from '../registrable-domain.ts';
 import { countOutgoing } from '../../../platform/metrics/count-outgoing.ts';
@@ -120,8 +120,8 @@ export function davFetch(
       throw error;
     }
   };
-  return async (input, init) => {
-    let url = new URL(input instanceof Request ? input.url : input);
+  const asked = async (first: URL, init: RequestInit | undefined): Promise<Response> => {
+    let url = first;
     for (let hop = 0; ; hop++) {
       const answer = await ask(url, init);
       allowance.spend(answer.body.length);
@@ -157,5 +157,11 @@ export function davFetch(
       const whole = { ...answer, body: utf8Lines(answer.body) };
       return Object.defineProperty(toResponse(whole), 'url', { value: url.href });
     }
+  };
+  const protocol = server.kind === 'caldav' ? 'CalDAV' : 'CardDAV';
+  return (input, init) => {
+    const url = new URL(input instanceof Request ? input.url : input);
+    const port = Number(url.port || (url.protocol === 'https:' ? 443 : 80));
+    return asking({ protocol, host: url.hostname, port }, () => asked(url, init));
   };
 }

@@ -11,12 +11,16 @@ import { page, selected } from '../graph/odata.ts';
 import type { PathValues } from '../http/routes.ts';
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
 import { calendarIn, eventForm, eventIn, type FoundEvent } from './calendar-access.ts';
-import type { Attendee, EventContent, StoredEvent } from './event.ts';
+import type { StubSettings } from '../settings.ts';
+import type { Attendee, EventContent, Instance, StoredEvent } from './event.ts';
 import { calendarJson, eventJson } from './event-json.ts';
 import { assertTimes, newEvent, readEvent } from './event-input.ts';
 import { etag } from '../mail/message-json.ts';
 import { cancelAll, inviteAll, joinUrlFor, respond } from './meetings.ts';
 import { queryInstant } from './zones.ts';
+
+/** Shorter lists are complete, see `StubSettings.unlistedInstances`. */
+const LONG_LIST_MS = 40 * 86_400_000;
 
 type Handler = (context: GraphContext, values: PathValues) => StubAnswer;
 
@@ -186,10 +190,19 @@ function instances(context: GraphContext, values: PathValues): StubAnswer {
   const { event } = eventIn(context, values);
   const { query } = context.request;
   const form = eventForm(context);
-  const items = context.user.calendars
-    .instancesOf(event, queryInstant(query, 'startDateTime'), queryInstant(query, 'endDateTime'))
-    .map((instance) => eventJson(instance.event, form, instance));
+  const [from, until] = [queryInstant(query, 'startDateTime'), queryInstant(query, 'endDateTime')];
+  const found = context.user.calendars.instancesOf(event, from, until);
+  const items = listed(found, context.world.settings, until - from).map((instance) =>
+    eventJson(instance.event, form, instance),
+  );
   return { status: 200, body: page({ items, url: context.url, query }) };
+}
+
+/** What a list of this length shows of instances, see `unlistedInstances`. */
+function listed(found: Instance[], { unlistedInstances }: StubSettings, ms: number): Instance[] {
+  if (unlistedInstances === 'all') return [];
+  const isShort = unlistedInstances === 'last' && ms > LONG_LIST_MS;
+  return isShort ? found.slice(0, -1) : found;
 }
 
 function answer(

@@ -1,0 +1,42 @@
+import type pg from 'pg';
+import { monotonicMs } from '../base/time/clock.ts';
+
+/** SQLSTATEs of a database that answers and stores nothing: disk full, limit reached, read-only. */
+const REFUSES_WRITES = new Set(['53100', '53400', '25006']);
+
+/** For this time a database counts as refusing writes after its last such error. */
+const REMEMBERED_MS = 60_000;
+
+interface Refused {
+  code: string;
+  atMs: number;
+}
+
+/** The last refused write, by the address of the database. */
+const refusedBy = new Map<string, Refused>();
+
+/** A client of the driver with its connection, which its type leaves out. */
+interface Connected {
+  connection: { on(event: 'errorMessage', listener: (error: { code?: string }) => void): unknown };
+}
+
+/** Remembers from now on whether the database refuses a write of any connection of the pool. */
+export function watchWrites(pool: pg.Pool): void {
+  const { connectionString = '' } = pool.options;
+  pool.on('connect', (client) => {
+    const { connection } = client as unknown as Connected;
+    connection.on('errorMessage', ({ code = '' }) => {
+      if (REFUSES_WRITES.has(code)) refusedBy.set(connectionString, { code, atMs: monotonicMs() });
+    });
+  });
+}
+
+/**
+ * Returns why the database has refused a write of this process within the last minute.
+ * @param url address of the database, as the pools have it
+ * @returns the SQLSTATE, or `null` if it has refused none
+ */
+export function refusedWrite(url: string): string | null {
+  const refused = refusedBy.get(url);
+  return refused && monotonicMs() - refused.atMs < REMEMBERED_MS ? refused.code : null;
+}

@@ -1,0 +1,80 @@
+import {
+  Inject,
+  Injectable,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import pg from 'pg';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { greet } from './connections.ts';
+import { timelines } from './timelines.ts';
+
+const LIMIT_MS = 2_000;
+/** Between two looks while the server has a standby, which could be promoted at any time. */
+const REPLICATED_MS = 1_000;
+/** Between two looks otherwise, to notice a standby that was added. */
+const ALONE_MS = 60_000;
+
+/**
+ * Opens a connection, compares the timeline of its server, and closes it. If the address leads to
+ * another server by now, all connections to the older one are closed.
+ * @throws {OldTimelineError} if the address leads to a server that was replaced, or the driver's
+ *   error if it leads to none
+ */
+export async function lookAtTimeline(url: string): Promise<void> {
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: LIMIT_MS,
+    application_name: 'carillon-timeline',
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    await greet(client, LIMIT_MS);
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}
+
+/**
+ * Looks where the address of the database leads, each second if the server has a standby. An
+ * address can move without an end of the old connections, and a busy pool opens no new ones.
+ */
+@Injectable()
+export class TimelineWatch implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly #url: string;
+  #timer: NodeJS.Timeout | undefined;
+  #looking: Promise<void> = Promise.resolve();
+
+  constructor(@Inject(APP_CONFIG) config: AppConfig) {
+    this.#url = config.database.url;
+  }
+
+  onApplicationBootstrap(): void {
+    this.#lookLater();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearTimeout(this.#timer);
+    await this.#looking;
+    clearTimeout(this.#timer);
+  }
+
+  #lookLater(): void {
+    // A random part spreads the looks of processes that started together.
+    const everyMs = timelines.replicated ? REPLICATED_MS : ALONE_MS * (0.5 + Math.random() / 2);
+    this.#timer = setTimeout(() => {
+      this.#looking = this.#look();
+    }, everyMs);
+    this.#timer.unref();
+  }
+
+  async #look(): Promise<void> {
+    try {
+      if (timelines.readable) await lookAtTimeline(this.#url);
+    } catch {
+      // The pools meet the same error and report it.
+    }
+    this.#lookLater();
+  }
+}

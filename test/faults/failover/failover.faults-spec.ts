@@ -1,0 +1,131 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { postMessages, usualMessage } from '../../support/fault-load.ts';
+import { expectPromiseKept } from '../../support/fault-figures.ts';
+import { FailoverWorld } from '../../support/replication/failover-world.ts';
+import { sized } from '../../support/sized.ts';
+import { until } from '../../support/until.ts';
+
+const MESSAGES = sized(100, 800);
+/** Seconds in which all messages can be accepted before they are due. */
+const AHEAD_S = sized(8, 25);
+
+/** How long the old server accepts writes, while messages are due on both. */
+const OLD_SERVER_MS = sized(3_000, 20_000);
+
+/** Posts messages for later. Resolves when both servers of the pair have them. */
+async function schedule(failover: FailoverWorld): Promise<{ accepted: string[]; dueMs: number }> {
+  const dueMs = Math.ceil(Date.now() / 1000 + AHEAD_S) * 1000;
+  const accepted = await postMessages(failover.world, {
+    messages: MESSAGES,
+    server: (n) => failover.server(n),
+    message: (n) => ({ ...usualMessage(n), send_at: dueMs / 1000 }),
+  });
+  await failover.pair.caughtUp();
+  return { accepted, dueMs };
+}
+
+const FOUND = `
+  select count(distinct job_id) as n from job_attempt where detail like '%found among the sent messages%'`;
+const AUDITED = `select details from audit_entry where action = 'instance.failed_over'`;
+
+describe('a database that fails over to its standby', () => {
+  let failover: FailoverWorld;
+  afterEach(async () => failover.close());
+
+  it('sends no message twice when the standby had not yet received that it was sent', async () => {
+    failover = await FailoverWorld.start();
+    const { pair, world } = failover;
+    const { accepted } = await schedule(failover);
+    pair.replication.block();
+    await until('half of the messages to leave', async () => {
+      return (await world.sink.counts()).accepted > MESSAGES / 2;
+    });
+    await pair.primary.freeze();
+    const sent = (await world.accepted()).length;
+    await pair.failOver();
+    pair.moveAddress({ cut: true });
+    await world.settled();
+
+    await failover.expectNoneDoubled('an asynchronous standby, seconds behind', '1 failover');
+    expect(await world.count('select count(*) as n from outbox_message')).toBe(accepted.length);
+    expect(await world.count(FOUND)).toBeGreaterThan(sent / 2);
+    const [entry] = await world.sql.query<{ details: Record<string, unknown> }>(AUDITED);
+    expect(entry?.details).toMatchObject({ from: 1, to: 2, synchronous: false });
+    expect(failover.servers.one.output() + failover.servers.two.output()).toMatch(
+      /the database failed over \(timeline 2 after 1\); up to \d+ s may be missing/,
+    );
+  }, 240_000);
+
+  it('loses nothing when commits wait for the standby', async () => {
+    failover = await FailoverWorld.start({ synchronous: true });
+    const { pair, world } = failover;
+    let posted = 0;
+    const load = postMessages(world, {
+      messages: MESSAGES,
+      callers: 4,
+      server: (n) => failover.server(n),
+      pace: (n) => ((posted = n), delay(50)),
+    });
+    await until('some messages', async () => posted > MESSAGES / 3);
+    await pair.primary.crash();
+    await pair.failOver();
+    pair.moveAddress({ cut: true });
+    const accepted = await load;
+    await world.settled();
+    await expectPromiseKept(world, {
+      test: 'a synchronous standby takes over',
+      faults: '1 failover',
+      accepted,
+    });
+    const [entry] = await world.sql.query<{ details: Record<string, unknown> }>(AUDITED);
+    expect(entry?.details).toMatchObject({ from: 1, to: 2, synchronous: true, rows: 0 });
+  }, 240_000);
+
+  it('uses no server that was replaced, although it accepts writes again', async () => {
+    failover = await FailoverWorld.start();
+    const { pair, world } = failover;
+    const { accepted, dueMs } = await schedule(failover);
+    await pair.primary.freeze();
+    await pair.failOver();
+    pair.moveAddress({ cut: true });
+    await failover.ready();
+    expect(Date.now()).toBeLessThan(dueMs);
+
+    await pair.primary.thaw();
+    pair.address.aim(pair.primary.socketPath);
+    pair.address.reset(FailoverWorld.of('one'));
+    await until('the old server to be refused', async () =>
+      failover.servers.one.output().includes('a connection was refused'),
+    );
+    await delay(OLD_SERVER_MS);
+    expect(await failover.connections(pair.primary)).toBe(0);
+    pair.address.aim(pair.standby.socketPath);
+    await failover.ready();
+    await world.settled();
+    await failover.expectNoneDoubled('the old primary accepts writes again', '1 failover');
+    expect(await world.count('select count(*) as n from outbox_message')).toBe(accepted.length);
+  }, 240_000);
+
+  it('is followed by every connection when its address moves and the old server lives on', async () => {
+    failover = await FailoverWorld.start();
+    const { pair, world } = failover;
+    let posted = 0;
+    const load = postMessages(world, {
+      messages: MESSAGES,
+      callers: 4,
+      server: (n) => failover.server(n),
+      pace: (n) => ((posted = n), delay(100)),
+    });
+    await until('some messages', async () => posted > MESSAGES / 3);
+    await pair.failOver();
+    pair.moveAddress({ cut: false });
+    await until('every connection to follow', async () => {
+      return (await failover.connections(pair.primary)) === 0;
+    });
+    await load;
+    await world.settled();
+    await failover.expectNoneDoubled('an address moves, old connections stay', '1 failover');
+    await failover.ready();
+    expect(await failover.connections(pair.primary)).toBe(0);
+  }, 240_000);
+});

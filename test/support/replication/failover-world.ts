@@ -1,0 +1,87 @@
+import { countOutcome, type Count } from '../fault-figures.ts';
+import { addFaultFigures } from '../fault-table.ts';
+import { FaultWorld } from '../fault-world.ts';
+import type { ServerProcess } from '../server-process.ts';
+import { until } from '../until.ts';
+import type { PostgresNode } from './postgres-node.ts';
+import { ReplicatedPostgres } from './replicated-postgres.ts';
+
+/** The role with which each server connects. By it the address tells their connections apart. */
+const ROLES = ['one', 'two'] as const;
+type Role = (typeof ROLES)[number];
+
+/** Two servers over a replicated pair, which both reach over one address. */
+export class FailoverWorld {
+  private constructor(
+    readonly pair: ReplicatedPostgres,
+    readonly world: FaultWorld,
+    readonly servers: Readonly<Record<Role, ServerProcess>>,
+  ) {}
+
+  static async start(options: { synchronous?: boolean } = {}): Promise<FailoverWorld> {
+    const pair = await ReplicatedPostgres.start(options);
+    const world = await FaultWorld.start({ accounts: 10, databaseUrl: pair.url, deliver: false });
+    await world.sink.behave({ delayMs: [10, 100] });
+    const servers: Partial<Record<Role, ServerProcess>> = {};
+    for (const role of ROLES) {
+      await pair.primary.query(`create role ${role} superuser login`);
+      const url = new URL(pair.url);
+      url.username = role;
+      servers[role] = await world.startServer({ DATABASE_URL: url.href });
+    }
+    return new FailoverWorld(pair, world, servers as Record<Role, ServerProcess>);
+  }
+
+  /** Selects the conversations of one server with the database, for `TcpProxy.reset`. */
+  static of(role: Role): (first: Buffer) => boolean {
+    return (first) => first.includes(`user\0${role}\0`);
+  }
+
+  /** Any server, in rotation. */
+  server(n: number): ServerProcess {
+    return this.servers[n % 2 === 0 ? 'one' : 'two'];
+  }
+
+  /** Connections of the two servers with a node. */
+  async connections(node: PostgresNode): Promise<number> {
+    const [row] = await node.query<{ n: number }>(
+      `select count(*)::int as n from pg_stat_activity where usename = any($1)`,
+      [ROLES],
+    );
+    return row?.n ?? 0;
+  }
+
+  /** Waits until both servers are ready. */
+  async ready(): Promise<void> {
+    const isReady = ({ url }: ServerProcess) =>
+      fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(10_000) }).then(
+        ({ status }) => status === 200,
+        () => false,
+      );
+    for (const role of ROLES)
+      await until(`the server ${role} to be ready`, () => isReady(this.servers[role]));
+  }
+
+  /**
+   * Expects of the messages that the promoted server knows that each arrived, and none of them
+   * twice, and adds a row to the table of the run. What only the old server accepted is not
+   * counted.
+   */
+  async expectNoneDoubled(test: string, faults: string): Promise<Count> {
+    const count = await countOutcome(this.world);
+    addFaultFigures({ test, faults, ...count.figures });
+    const { lost, doubled, doubledUnexplained } = count;
+    expect({ lost, doubled, doubledUnexplained, open: await this.world.open() }).toEqual({
+      lost: [],
+      doubled: [],
+      doubledUnexplained: [],
+      open: 0,
+    });
+    return count;
+  }
+
+  async close(): Promise<void> {
+    await this.world.close();
+    await this.pair.close();
+  }
+}
