@@ -25,7 +25,7 @@ describeWith(['dovecot', 'exim4'], 'a real Sent folder that lags', () => {
   let bo: MailUser;
   let cuts = 0;
   let filing: Promise<void>;
-  let stopped = false;
+  const stopping = new AbortController();
 
   const judge = (): Judge => {
     let loses = false;
@@ -54,7 +54,7 @@ describeWith(['dovecot', 'exim4'], 'a real Sent folder that lags', () => {
   async function fileLate(): Promise<void> {
     const seenMs = new Map<string, number>();
     const filed = new Set<string>();
-    while (!stopped) {
+    while (!stopping.signal.aborted) {
       const now = performance.now();
       const messages = await arrived();
       for (const { id } of messages) if (!seenMs.has(id)) seenMs.set(id, now);
@@ -88,7 +88,7 @@ describeWith(['dovecot', 'exim4'], 'a real Sent folder that lags', () => {
     filing = fileLate();
   });
   afterAll(async () => {
-    stopped = true;
+    stopping.abort();
     await filing;
     await server.close();
     await network.stop();

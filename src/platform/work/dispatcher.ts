@@ -239,9 +239,9 @@ export interface Dispatcher<
   record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
   /**
    * Records results of runs whose claims were void when they ended: their worker had stood still
-   * and counts as dead, or the database failed over without the claim. Other workers may have claimed
-   * the rows since, and a result may come again. Called in a transaction of its own. Absent: such
-   * results are dropped.
+   * and counts as dead, or the database failed over without the claim. Other workers may have
+   * claimed the rows since, and a result may come again. Called in a transaction of its own.
+   * Absent: such results are dropped.
    */
   recordFenced?(sql: Sql, fenced: readonly Settled<J, R>[]): Promise<void>;
   /**
