@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type Options } from '@mikro-orm/postgresql';
+import { connectionTo } from '../platform/database/database-hosts.ts';
 import { setOwnerEntities } from '../platform/database/owner-keys.ts';
 import { Application } from '../accounts/applications/application.entity.ts';
 import { RequestCount } from '../platform/request-counts/request-count.entity.ts';
@@ -110,11 +111,15 @@ const compiled = import.meta.url.includes('/dist/');
 
 /**
  * Options of the ORM for one database.
+ * @param url `DATABASE_URL`, which may name several hosts
  * @param poolSize maximum number of connections
  */
 export function ormConfig(url: string, poolSize: number): Options {
+  const target = connectionTo(url);
   return defineConfig({
-    clientUrl: url,
+    // The ORM takes the name of the database from here, and drops parameters such as sslmode.
+    clientUrl: target.connectionString,
+    driverOptions: target,
     entities,
     extensions: [Migrator],
     migrations: {

@@ -3,7 +3,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { AppConfig } from '../platform/config/app-config.ts';
 import { Database } from '../platform/database/sql.ts';
 import { isTraced } from '../platform/tracing/spans.ts';
-import { addressOfUrl } from '../platform/work/database-identity.ts';
+import { addressOfUrl } from '../platform/database/database-hosts.ts';
 import { DISPATCHERS } from '../platform/work/engine.ts';
 import type { AnyDispatcher } from '../platform/work/dispatcher.ts';
 import { VERSION } from '../platform/base/version.ts';

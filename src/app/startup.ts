@@ -8,7 +8,7 @@ import { forTerminal } from '../platform/base/text/plain-text.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
 import type { TwoListeners } from '../platform/http/operator-listener.ts';
 import { databaseTrouble, describeDatabaseTrouble } from '../platform/database/database-trouble.ts';
-import { addressOfUrl } from '../platform/work/database-identity.ts';
+import { addressOfUrl } from '../platform/database/database-hosts.ts';
 import { type Sql, SqlPool } from '../platform/database/sql.ts';
 import { pendingMigrations } from './pending-migrations.ts';
 

@@ -249,6 +249,10 @@ describe('npm start', () => {
       { DATABASE_URL: 'mysql://secret@host' },
       'DATABASE_URL: must start with postgres:// or postgresql://',
     ],
+    [
+      { DATABASE_URL: 'postgres://ada:secret@db1,db2/x?target_session_attrs=standby' },
+      'DATABASE_URL: target_session_attrs must be read-write, primary or any; a standby accepts no writes',
+    ],
     [{ ENCRYPTION_KEYS: 'c2VjcmV0' }, 'ENCRYPTION_KEYS: entry 1 must be'],
     [{ NODE_ENV: 'production' }, 'ENCRYPTION_KEYS: is required'],
     [

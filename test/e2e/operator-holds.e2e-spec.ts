@@ -171,9 +171,11 @@ describe('what operators stop and resume', () => {
   });
 
   it('creates an application in the console with a secret that works, and replaces the secret', async () => {
+    // A session of its own: hours have passed since the first one was used.
+    const { cookie, csrf } = await createOperator(server);
     const post = async (path: string, fields: object) => {
-      const form = { csrf_token: operator.csrf, ...fields };
-      const made = request(server.url).post(path).set(operator.cookie).type('form').send(form);
+      const form = { csrf_token: csrf, ...fields };
+      const made = request(server.url).post(path).set(cookie).type('form').send(form);
       const { text } = await made.expect(200);
       return [...text.matchAll(/data-copy="([0-9a-z]+)"/g)].map(([, value = '']) => value);
     };

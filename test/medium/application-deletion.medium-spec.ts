@@ -23,6 +23,7 @@ const BELONGS_TO_NOBODY: Record<string, string> = {
   log_level: 'the level of the log',
   mikro_orm_migrations: 'the schema',
   provider_bucket: 'rates of requests to providers; full ones are deleted after an hour',
+  request_count: 'counts of requests by route and error, for an hour',
   sandbox_fault: 'failures of the sandbox that a test asked for',
   sealing_key: 'encryption keys',
   table_sample: 'sizes of tables',

@@ -80,6 +80,62 @@ describe('the embedded PostgreSQL', () => {
     expect(fs.existsSync(link)).toBe(false);
   });
 
+  /** Runs a program as another user; only root can. @returns what it prints */
+  const runAs = (uid: number, program: string): string => {
+    const node = path.join(folder, 'node');
+    if (!fs.existsSync(node)) fs.copyFileSync(process.execPath, node);
+    const { stdout } = spawnSync(node, ['-e', program], {
+      uid,
+      gid: uid,
+      cwd: '/',
+      env: {},
+      encoding: 'utf8',
+    });
+    return stdout;
+  };
+  const accounts = () =>
+    fs
+      .readFileSync('/etc/passwd', 'utf8')
+      .split('\n')
+      .flatMap((line) => (line ? [Number(line.split(':')[2])] : []));
+  /** Users who own something in the data folder. */
+  const owners = () =>
+    new Set(
+      ['.', ...fs.readdirSync(dataDir, { recursive: true, encoding: 'utf8' })].map(
+        (name) => fs.lstatSync(path.join(dataDir, name)).uid,
+      ),
+    );
+
+  it('runs under root as a user of its own, whose files no account reaches through /proc', async () => {
+    if (process.getuid?.() !== 0) return;
+    await start();
+    const [pid = ''] = fs.readFileSync(path.join(dataDir, 'postmaster.pid'), 'utf8').split('\n');
+    const { uid } = fs.statSync(`/proc/${pid}`);
+    expect(accounts()).not.toContain(uid);
+    expect([...owners()]).toEqual([uid]);
+    const list = `try { console.log(require('node:fs').readdirSync('/proc/${pid}/cwd')) } catch (error) { console.log(error.code) }`;
+    for (const account of accounts().filter((id) => id > 0))
+      expect([account, runAs(account, list).trim()]).toEqual([account, 'EACCES']);
+    expect(runAs(uid, list)).toContain('PG_VERSION');
+  });
+
+  it('takes the files of older versions from the account of the machine that had them', async () => {
+    if (process.getuid?.() !== 0) return;
+    await start();
+    const before = owners();
+    await server?.stop();
+    for (const name of ['.', ...fs.readdirSync(dataDir, { recursive: true, encoding: 'utf8' })])
+      fs.lchownSync(path.join(dataDir, name), NOBODY, NOBODY);
+    // A link in the folder of an account must not give it other files of root.
+    const own = path.join(folder, 'own');
+    fs.writeFileSync(own, '');
+    fs.symlinkSync(own, path.join(dataDir, 'link'));
+    const { url } = await start();
+    expect(await ask(url, 'select 1 as one')).toEqual([{ one: 1 }]);
+    expect(owners()).toEqual(before);
+    expect(fs.statSync(own).uid).toBe(0);
+  });
+
   it('refuses another local user, even one who can open the socket', async () => {
     const { url } = await start();
     const named = await ask<{ sys_name: string }>(
@@ -92,8 +148,6 @@ describe('the embedded PostgreSQL', () => {
     expect(others).toEqual([]);
     // Only root can switch to another user and try to connect.
     if (process.getuid?.() !== 0) return;
-    const node = path.join(folder, 'node');
-    fs.copyFileSync(process.execPath, node);
     const startup = Buffer.from('user\0postgres\0database\0postgres\0\0');
     const head = Buffer.alloc(8);
     head.writeInt32BE(8 + startup.length, 0);
@@ -106,14 +160,7 @@ describe('the embedded PostgreSQL', () => {
           socket.on('data', (data) => { console.log(data.toString('latin1')); process.exit(); });
           socket.on('error', (error) => { console.log(error.code); process.exit(); });
           setTimeout(() => process.exit(), 20000);`;
-      const { stdout } = spawnSync(node, ['-e', program], {
-        uid: NOBODY,
-        gid: NOBODY,
-        cwd: '/',
-        env: {},
-        encoding: 'utf8',
-      });
-      return stdout;
+      return runAs(NOBODY, program);
     };
     expect(knock()).toContain('EACCES');
     fs.chmodSync(dataDir, 0o711);

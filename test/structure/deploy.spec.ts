@@ -265,6 +265,50 @@ describe('docker-compose.yml', () => {
   });
 });
 
+describe('the compose file with a standby', () => {
+  interface Service {
+    environment?: Record<string, string>;
+    volumes?: string[];
+    cap_drop?: string[];
+  }
+  const services = (file: string) =>
+    (parse(read(file), { merge: true }) as { services: Record<string, Service> }).services;
+  const base = services('docker-compose.yml');
+  const added = services('deploy/failover/compose.yml');
+
+  it('changes services that exist, and adds none with rights', () => {
+    const isNew = (name: string) => !(name in base);
+    expect(Object.keys(added).filter(isNew)).toEqual(['standby', 'haproxy']);
+    for (const name of ['standby', 'haproxy']) expect(added[name]?.cap_drop).toEqual(['ALL']);
+    const names = Object.keys(added['api']?.environment ?? {});
+    expect(names.filter((name) => !(name in environmentSchema.shape))).toEqual([]);
+    expect(names).toContain('DATABASE_URL');
+  });
+
+  it('mounts files that exist', () => {
+    const mounts = Object.values(added).flatMap(({ volumes = [] }) => volumes);
+    const files = mounts.filter((mount) => mount.startsWith('./'));
+    expect(files.length).toBeGreaterThan(3);
+    for (const file of files)
+      expect(fs.existsSync(path.join(ROOT, file.split(':')[0] ?? ''))).toBe(true);
+  });
+
+  it('asks both servers of PostgreSQL in its protocol whether they accept writes, and cuts old connections', () => {
+    const config = read('deploy/failover/haproxy.cfg');
+    const [start, query] = [...config.matchAll(/send-binary ([0-9a-f]+)/g)].map(([, hex = '']) =>
+      Buffer.from(hex, 'hex'),
+    );
+    expect(start?.readInt32BE(0)).toBe(start?.length);
+    expect(start?.subarray(8).toString()).toBe('user\0haproxy\0database\0postgres\0\0');
+    expect(query?.readInt32BE(1)).toBe((query?.length ?? 0) - 1);
+    expect(query?.subarray(5).toString()).toBe('select pg_is_in_recovery()\0');
+    expect(config).toContain('on-marked-down shutdown-sessions');
+    const servers = [...config.matchAll(/^ {2}server (\w+) (\w+):5432$/gm)].map(([, name]) => name);
+    expect(servers).toEqual(['postgres', 'standby']);
+    expect(Object.keys(added)).toEqual(expect.arrayContaining(servers));
+  });
+});
+
 describe('the Dockerfile, as npm run try-image reads it', () => {
   it('has a stage that builds and a last stage with the command', () => {
     const [build, image, ...more] = stagesOf(read('Dockerfile'));

@@ -48,6 +48,7 @@ export function retentionOf(
       setting: 'AUDIT_LOG_DAYS',
     },
     fixed('Sizes of tables', ['table_sample'], '90 days'),
+    fixed('Counts of requests, by route and error', ['request_count'], 'an hour'),
     fixed('Workers that were lost', ['lost_worker'], '24 hours'),
     fixed('Records of deleted applications', ['application_deletion'], '90 days'),
   ]; // prettier-ignore

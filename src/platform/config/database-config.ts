@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { databaseUrlProblem } from './database-url.ts';
 import { wholeNumber } from './whole-number.ts';
 
 /** Fewest connections with which a process of both roles works. */
@@ -14,13 +15,19 @@ const FEWEST_OF_ENGINE = 4;
 export const databaseVariables = {
   DATABASE_URL: z
     .string()
-    .regex(/^postgres(ql)?:\/\//, 'must start with postgres:// or postgresql://')
+    .check(({ value, issues }) => {
+      const message = databaseUrlProblem(value);
+      if (message !== null) issues.push({ code: 'custom', message, input: value });
+    })
     .optional(),
   DATABASE_POOL: wholeNumber(1, 200).default(10),
   DATABASE_CONNECTIONS: wholeNumber(FEWEST_CONNECTIONS, 1_000).optional(),
   DATABASE_POOLING: z
     .enum(['session', 'transaction'], 'must be session or transaction')
     .default('session'),
+  DATABASE_SYNCHRONOUS: z
+    .enum(['optional', 'required'], 'must be optional or required')
+    .default('optional'),
   DATABASE_DISK_GB: wholeNumber(0, 10_000_000).default(0),
 };
 
@@ -79,6 +86,11 @@ export function databaseConfig(
      * session: no prepared statements, no settings, no listening for notifications.
      */
     transactionPooling,
+    /**
+     * Whether changes are accepted only while commits wait for a synchronous standby
+     * (docs/failover.md).
+     */
+    synchronousRequired: env.DATABASE_SYNCHRONOUS === 'required',
     /**
      * Space that the database may take on its disk, in gigabytes (1024³ bytes); `null` = not known.
      * Only to forecast when the disk is full.

@@ -16,6 +16,7 @@ import type pg from 'pg';
 import { Clock } from '../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { DatabaseClock } from './database-clock.ts';
+import { connectionTo } from './database-hosts.ts';
 import { returnLostConnections } from './lost-connections.ts';
 import { listPool } from './open-pools.ts';
 import { RequestContexts } from './request-contexts.ts';
@@ -87,8 +88,7 @@ export class DatabaseModule implements NestModule {
             }),
             query_timeout: answerLimitMs(REQUEST_STATEMENT_MS),
             types,
-            // Passed unchanged: the ORM drops everything after the database name, such as sslmode.
-            connectionString: config.database.url,
+            ...connectionTo(config.database.url),
             application_name: 'carillon-orm',
             onPoolCreated: (pool: pg.Pool) => {
               returnLostConnections(pool);

@@ -8,13 +8,20 @@ import { promisify } from 'node:util';
 import pg from 'pg';
 import { OperatorError } from '../base/errors/operator-error.ts';
 import { ACCESS_SETTINGS, reachSocket, writeAccessRules } from './embedded-access.ts';
+import {
+  type Account,
+  giveFolder,
+  idleAccount,
+  isReachable,
+  serverAccount,
+} from './embedded-account.ts';
 
 /*
  * PostgreSQL from npm binaries, for development, the demo and tests: a machine with Node needs no
  * other program.
  *
- * PostgreSQL refuses to run as root, so as root it runs as an unprivileged user. That user may not
- * be able to enter the project's folder. Both cases are handled here.
+ * PostgreSQL refuses to run as root, so as root it runs with a user id of its own
+ * (embedded-account.ts). That user may not be able to enter the project's folder.
  */
 
 const run = promisify(execFile);
@@ -47,11 +54,6 @@ export interface EmbeddedPostgresOptions {
   dataDir?: string;
   /** Server settings, e.g. `{ fsync: 'off' }` for tests. */
   settings?: Readonly<Record<string, string>>;
-}
-
-interface Account {
-  uid: number;
-  gid: number;
 }
 
 /** Returns the folder with `bin/`, `lib/` and `share/` of the platform's npm package. */
@@ -88,37 +90,32 @@ function makeLinks(native: string): void {
 }
 
 /**
- * Returns the account that the server runs as; `null` means our own. As root, it takes `postgres`,
- * `nobody`, or else the first account that is not root.
+ * The account that the server of a data folder runs as; `null` means our own.
+ * @throws {EmbeddedPostgresError} if the system does not let root use the account's ids
  */
-function unprivilegedAccount(): Account | null {
+function accountFor(dataDir: string): Account | null {
   if (process.getuid?.() !== 0) return null;
-  const accounts = fs
-    .readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .map((line) => line.split(':'))
-    .filter((fields) => Number(fields[2]) > 0);
-  const chosen =
-    accounts.find(([name]) => name === 'postgres') ??
-    accounts.find(([name]) => name === 'nobody') ??
-    accounts[0];
-  if (!chosen) {
-    throw new EmbeddedPostgresError(
-      'PostgreSQL does not run as root, and /etc/passwd has no other account: set DATABASE_URL to a PostgreSQL server.',
-    );
-  }
-  return { uid: Number(chosen[2]), gid: Number(chosen[3]) };
+  const account = serverAccount(dataDir);
+  if (account) return account;
+  throw new EmbeddedPostgresError(
+    'PostgreSQL does not run as root, and /etc/passwd leaves no user id for it: run Carillon as another user, or set DATABASE_URL to a PostgreSQL server.',
+  );
 }
 
-/** Whether the account may read `target` and enter every folder above it. */
-function isReachable(target: string, account: Account): boolean {
-  let needed = 5;
-  for (let folder = path.resolve(target); ; folder = path.dirname(folder)) {
-    const { uid, gid, mode } = fs.statSync(folder);
-    const shift = uid === account.uid ? 6 : gid === account.gid ? 3 : 0;
-    if (((mode >> shift) & needed) !== needed) return false;
-    if (folder === path.dirname(folder)) return true;
-    needed = 1;
+/**
+ * Creates the data folder if it is missing, and gives it to the account. Older versions gave it to
+ * an account of the machine.
+ */
+function prepareFolder(dataDir: string, account: Account | null): void {
+  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+  if (!account || fs.statSync(dataDir).uid === account.uid) return;
+  try {
+    giveFolder(dataDir, account);
+  } catch (cause) {
+    throw new EmbeddedPostgresError(
+      `PostgreSQL does not run as root, and ${dataDir} cannot be given to the user id ${account.uid} (${(cause as NodeJS.ErrnoException).code}): run Carillon as another user, or set DATABASE_URL to a PostgreSQL server.`,
+      { cause },
+    );
   }
 }
 
@@ -233,13 +230,19 @@ async function waitForFormerServer(dataDir: string): Promise<void> {
  */
 async function initialize(initdb: string, dataDir: string, account: Account | null): Promise<void> {
   const draft = `${dataDir}.new`;
+  const creator = account && idleAccount();
+  if (creator === undefined)
+    throw new EmbeddedPostgresError(
+      'PostgreSQL does not run as root, and every account in /etc/passwd has a running program: run Carillon as another user, or set DATABASE_URL to a PostgreSQL server.',
+    );
   fs.rmSync(draft, { recursive: true, force: true });
   fs.mkdirSync(draft, { mode: 0o700 });
-  if (account) fs.chownSync(draft, account.uid, account.gid);
+  if (creator) fs.chownSync(draft, creator.uid, creator.gid);
   const options = '-U postgres -A peer -E UTF8 --locale=C --no-sync --no-instructions'.split(' ');
   const env = { PATH: process.env['PATH'] ?? '', TZ: 'UTC', LC_ALL: 'C', HOME: draft };
   try {
-    await run(initdb, ['-D', DATA_DIR, ...options], { ...account, cwd: draft, env });
+    await run(initdb, ['-D', DATA_DIR, ...options], { ...creator, cwd: draft, env });
+    if (account) giveFolder(draft, account);
   } catch (cause) {
     fs.rmSync(draft, { recursive: true, force: true });
     throw new EmbeddedPostgresError(
@@ -271,7 +274,6 @@ export async function startEmbeddedPostgres(
   options: EmbeddedPostgresOptions = {},
 ): Promise<EmbeddedPostgres> {
   let native = packageNativeDir();
-  const account = unprivilegedAccount();
   const writable = (() => {
     try {
       fs.accessSync(native, fs.constants.W_OK);
@@ -281,17 +283,16 @@ export async function startEmbeddedPostgres(
     }
   })();
   if (writable) makeLinks(native);
-  if (account && !isReachable(path.join(native, 'bin'), account))
-    native = copyBinaries(native, account);
-  const bin = (name: string) => path.join(native, 'bin', name);
-
   const temporary = options.dataDir === undefined;
   const dataDir = path.resolve(
     options.dataDir ?? fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-postgres-')),
   );
-  fs.mkdirSync(dataDir, { recursive: true, mode: 0o700 });
-  if (account) fs.chownSync(dataDir, account.uid, account.gid);
+  const account = accountFor(dataDir);
+  if (account && !isReachable(path.join(native, 'bin'), account))
+    native = copyBinaries(native, account);
+  const bin = (name: string) => path.join(native, 'bin', name);
   await waitForFormerServer(dataDir);
+  prepareFolder(dataDir, account);
   if (!fs.existsSync(path.join(dataDir, 'PG_VERSION')))
     await initialize(bin('initdb'), dataDir, account);
 

@@ -1,8 +1,11 @@
 import type pg from 'pg';
 import { monotonicMs } from '../base/time/clock.ts';
 
-/** SQLSTATEs of a database that answers and stores nothing: disk full, limit reached, read-only. */
-const REFUSES_WRITES = new Set(['53100', '53400', '25006']);
+/**
+ * SQLSTATEs of a database that answers and stores nothing: disk full, limit reached. Whether it is
+ * read-only, it says itself, and after a failover another server answers.
+ */
+const REFUSES_WRITES = new Set(['53100', '53400']);
 
 /** For this time a database counts as refusing writes after its last such error. */
 const REMEMBERED_MS = 60_000;
@@ -33,7 +36,7 @@ export function watchWrites(pool: pg.Pool): void {
 
 /**
  * Returns why the database has refused a write of this process within the last minute.
- * @param url address of the database, as the pools have it
+ * @param url address of the database, as the pools have it (`connectionTo`)
  * @returns the SQLSTATE, or `null` if it has refused none
  */
 export function refusedWrite(url: string): string | null {

@@ -9,6 +9,7 @@ import {
   STEADY_PLAN_SETTINGS,
   types,
 } from './connections.ts';
+import { connectionTo } from './database-hosts.ts';
 import { listPool, noteUse, type OpenPool } from './open-pools.ts';
 
 /**
@@ -61,6 +62,7 @@ function statementName(text: string): string {
 
 /** Address and limits of a pool. */
 export interface PoolOptions {
+  /** `DATABASE_URL`, which may name several hosts. */
   url: string;
   max: number;
   statementTimeoutMs: number;
@@ -94,7 +96,7 @@ export class SqlPool implements SqlConnection {
     this.#prepares = !transactionPooling;
     this.#answerMs = answerLimitMs(statementTimeoutMs);
     this.#pool = new pg.Pool({
-      connectionString: options.url,
+      ...connectionTo(options.url),
       max: options.max,
       ...connectionOptions({ statementTimeoutMs, settings, transactionPooling }),
       ...(steadyPlans ? { maxLifetimeSeconds: STEADY_PLAN_SECONDS } : {}),

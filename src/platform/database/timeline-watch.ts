@@ -4,9 +4,9 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import pg from 'pg';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { greet } from './connections.ts';
+import { connectionTo } from './database-hosts.ts';
 import { timelines } from './timelines.ts';
 
 const LIMIT_MS = 2_000;
@@ -22,8 +22,9 @@ const ALONE_MS = 60_000;
  *   error if it leads to none
  */
 export async function lookAtTimeline(url: string): Promise<void> {
-  const client = new pg.Client({
-    connectionString: url,
+  const { Client, connectionString } = connectionTo(url);
+  const client = new Client({
+    connectionString,
     connectionTimeoutMillis: LIMIT_MS,
     application_name: 'carillon-timeline',
   });

@@ -3,6 +3,7 @@ import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { databaseAddress } from '../work/database-identity.ts';
 import { describeDatabaseTrouble } from '../database/database-trouble.ts';
+import { connectionTo } from '../database/database-hosts.ts';
 import { refusedWrite } from '../database/refused-writes.ts';
 import { type CheckResult, type Problem, Readiness, STOPPING } from '../work/readiness.ts';
 import { Database } from '../database/sql.ts';
@@ -76,7 +77,8 @@ export class HealthChecks implements OnModuleInit {
     try {
       const [row] = await this.database.query<{ standby: boolean; readOnly: boolean }>(ACCEPTS);
       if (row?.standby !== false) return 'is a standby and accepts no writes';
-      const code = row.readOnly ? READ_ONLY : refusedWrite(this.config.database.url);
+      const { connectionString } = connectionTo(this.config.database.url);
+      const code = row.readOnly ? READ_ONLY : refusedWrite(connectionString);
       return code === null ? null : describeDatabaseTrouble({ code });
     } catch (error) {
       const cause = error instanceof Error ? error.message : String(error);

@@ -404,6 +404,35 @@ export const databaseConnectionsMax = new Gauge({
   help: 'Connections that the database allows: its own limit, or that of the server without reserved ones',
 });
 
+/** Installation: whether what was committed is also stored elsewhere. */
+export const databaseSynchronous = new Gauge({
+  ...shared,
+  name: 'carillon_database_synchronous',
+  help: 'Installation: 1 if commits wait for a standby (synchronous_standby_names and synchronous_commit), else 0',
+});
+
+/** Installation: standbys. */
+export const databaseStandbys = new Gauge({
+  ...shared,
+  name: 'carillon_database_standbys',
+  help: 'Installation: standbys and other receivers of the write-ahead log that are connected to the primary',
+});
+
+/** Installation: commits that hang. */
+export const databaseCommitWait = new Gauge({
+  ...shared,
+  name: 'carillon_database_commit_wait_seconds',
+  help: 'Installation: how long the oldest statement whose commit waits for a synchronous standby has been running; 0 if none waits',
+});
+
+/** Installation: what each standby lacks. */
+export const databaseStandbyLag = new Gauge({
+  ...shared,
+  name: 'carillon_database_standby_lag_bytes',
+  help: 'Installation: write-ahead log that a standby has not stored yet, by its application_name; absent without the role pg_monitor',
+  labelNames: ['standby'],
+});
+
 /** Installation: size of the database. */
 export const databaseBytes = new Gauge({
   ...shared,

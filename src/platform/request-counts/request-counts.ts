@@ -25,6 +25,7 @@ export interface CountedRequests {
 /** Failures that a process counts apart between two stores; further ones are counted together. */
 const MOST_KINDS = 100;
 const LONGEST_ERROR = 200;
+const SQLSTATE = /^[0-9A-Z]{5}$/;
 const OTHERS: Failure = { method: 'any', route: 'any', status: 500, error: 'other errors' };
 
 const errors = new WeakMap<Response, string>();
@@ -46,6 +47,8 @@ export function failureText(response: Response): string {
 function describeError(error: unknown): string {
   if (error instanceof DomainError) return error.message.slice(0, LONGEST_ERROR);
   if (databaseTrouble(error)) return `the database ${describeDatabaseTrouble(error)}`;
+  const { code } = (error ?? {}) as { code?: unknown };
+  if (typeof code === 'string' && SQLSTATE.test(code)) return `error ${code} of the database`;
   return error instanceof Error ? error.name : 'unknown error';
 }
 

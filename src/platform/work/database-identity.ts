@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
 import type { AppConfig } from '../config/app-config.ts';
+import { addressOfUrl } from '../database/database-hosts.ts';
 import type { Sql } from '../database/sql.ts';
 
 /*
@@ -97,14 +97,6 @@ export function databaseAddress({
     return `${folder} (inode ${fs.statSync(folder).ino})`;
   }
   return addressOfUrl(database.url);
-}
-
-/** Host, port and name of the database that a URL names; never the user or the password. */
-export function addressOfUrl(url: string): string {
-  // Parsed by the driver, so that PGHOST, PGPORT and PGDATABASE apply as they do for connections.
-  // This client never connects.
-  const { host, port, database: name } = new pg.Client({ connectionString: url });
-  return `${host}:${port}/${name ?? ''}`;
 }
 
 const DATABASE = `

@@ -5,11 +5,12 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import pg from 'pg';
+import type pg from 'pg';
 import { monotonicMs } from '../base/time/clock.ts';
 import { greet } from '../database/connections.ts';
 import { QUEUES, type QueueName, type Signal, Signals } from './signals.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { connectionTo } from '../database/database-hosts.ts';
 import { backoff } from './backoff.ts';
 import { CurrentWorker } from './current-worker.ts';
 import { DUE_CHANNEL, NOTIFY_DUE, queuesFor } from './due-notification.ts';
@@ -85,8 +86,9 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   async #connect(): Promise<void> {
-    const client = new pg.Client({
-      connectionString: this.#url,
+    const { Client, connectionString } = connectionTo(this.#url);
+    const client = new Client({
+      connectionString,
       keepAlive: true,
       connectionTimeoutMillis: 5_000,
       query_timeout: ANSWER_MS,

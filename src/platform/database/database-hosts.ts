@@ -1,0 +1,236 @@
+import pg from 'pg';
+import { monotonicMs } from '../base/time/clock.ts';
+import { parseDatabaseUrl, type SessionKind } from '../config/database-url.ts';
+import { Logger } from '../nest/light.ts';
+import { answered } from './connections.ts';
+import { databaseTrouble } from './database-trouble.ts';
+import { SERVER_COLUMNS, timelineOf } from './timelines.ts';
+
+/*
+ * Which host of DATABASE_URL the connections of this process go to (docs/adr/0128). Every
+ * connection to the database of an installation is opened with `connectionTo`.
+ */
+
+/** How long a host may take to answer what it is. */
+const HOST_MS = 2_000;
+/** How long hosts may still answer after one of them can be used. */
+const OTHERS_MS = 200;
+/** How long the answers count for further connections. */
+const CHOICE_MS = 1_000;
+
+/** A host and port of `DATABASE_URL`. */
+interface Host {
+  url: string;
+  host: string;
+  port: number;
+}
+
+/** What a host answered. */
+interface Answer {
+  host: Host;
+  /** Whether connections may use it. */
+  usable: boolean;
+  /** Timeline of its write-ahead log; 0 if it cannot be read, as on a standby. */
+  timeline: number;
+  /** Why it cannot be used. */
+  error?: Error & { code?: string };
+}
+
+/** SQLSTATE of a statement that writes in a session that cannot. */
+const READ_ONLY = '25006';
+
+/**
+ * No host of `DATABASE_URL` can be used. `code` is that of the trouble which may pass: a standby
+ * that accepts no writes, else a host that is away, else the first host's error.
+ */
+export class NoUsableHostError extends Error {
+  readonly code: string | undefined;
+
+  constructor(answers: readonly Answer[]) {
+    const each = answers.map(
+      ({ host, error }) => `${host.host}:${host.port} ${error?.message ?? 'accepts no writes'}`,
+    );
+    super(`no host of DATABASE_URL can be used: ${each.join('; ')}`);
+    const errors = answers.map(({ error }) => error);
+    const telling = errors.find((error) => databaseTrouble(error) !== null) ?? errors.at(0);
+    this.code = errors.includes(undefined) ? READ_ONLY : (telling?.code ?? 'EHOSTUNREACH');
+  }
+}
+
+const ROLE = `
+  pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as "readOnly"`;
+const ASK = `select ${ROLE}, ${SERVER_COLUMNS}`;
+/** For servers that refuse to show their timeline. */
+const ASK_LESS = `select ${ROLE}, null as segment`;
+
+type Reply = { standby: boolean; readOnly: boolean; segment: string | null };
+
+const late = (host: Host): Answer => ({
+  host,
+  usable: false,
+  timeline: 0,
+  error: new Error('timeout expired'),
+});
+
+async function ask(host: Host, sessions: SessionKind): Promise<Answer> {
+  const client = new pg.Client({
+    connectionString: host.url,
+    connectionTimeoutMillis: HOST_MS,
+    application_name: 'carillon-hosts',
+  });
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const read = (text: string) => answered<Reply>(client, HOST_MS, { text });
+    const { rows } = await read(ASK).catch((error: unknown) => {
+      if (databaseTrouble(error) !== null) throw error;
+      return read(ASK_LESS);
+    });
+    const { standby = true, readOnly = true, segment = null } = rows[0] ?? {};
+    const refused = { any: false, primary: standby, 'read-write': standby || readOnly }[sessions];
+    return { host, usable: !refused, timeline: segment === null ? 0 : timelineOf(segment) };
+  } catch (error) {
+    return { host, usable: false, timeline: 0, error: error as Error };
+  } finally {
+    client.end().catch(() => undefined);
+  }
+}
+
+/**
+ * Chooses among the hosts of one `DATABASE_URL`, for all connections of this process. Asks all
+ * hosts at once. Of those that can be used the one with the highest timeline is chosen, because a
+ * lower one belongs to a server that was replaced; else the first in the list.
+ */
+class HostChoice {
+  readonly #log = new Logger('Database');
+  readonly #hosts: readonly Host[];
+  readonly #sessions: SessionKind;
+  #choosing: Promise<Host> | null = null;
+  #chosen: { host: Host; atMs: number } | null = null;
+  #used: Host | null = null;
+
+  constructor(urls: readonly string[], sessions: SessionKind) {
+    this.#sessions = sessions;
+    this.#hosts = urls.map((url) => {
+      const { host, port } = new pg.Client({ connectionString: url });
+      return { url, host, port };
+    });
+  }
+
+  /**
+   * Returns the host for a new connection, from answers that are at most a second old.
+   * @throws {NoUsableHostError}
+   */
+  async host(): Promise<Host> {
+    if (this.#chosen && monotonicMs() - this.#chosen.atMs < CHOICE_MS) return this.#chosen.host;
+    this.#choosing ??= this.#choose().finally(() => (this.#choosing = null));
+    return this.#choosing;
+  }
+
+  /** The next connection asks all hosts again: one to the chosen host has failed. */
+  expire(): void {
+    this.#chosen = null;
+  }
+
+  async #choose(): Promise<Host> {
+    const answers = await this.#ask();
+    const timeline = Math.max(...answers.map((answer) => (answer.usable ? answer.timeline : 0)));
+    const best = answers.find((answer) => answer.usable && answer.timeline === timeline);
+    if (!best) throw new NoUsableHostError(answers);
+    const { host } = best;
+    if (this.#used && this.#used !== host)
+      this.#log.warn(
+        `connections go to ${host.host}:${host.port} now (timeline ${timeline}), no longer to ${this.#used.host}:${this.#used.port}`,
+      );
+    this.#used = host;
+    this.#chosen = { host, atMs: monotonicMs() };
+    return host;
+  }
+
+  /** Returns the answers in the order of the hosts, within two seconds. */
+  async #ask(): Promise<Answer[]> {
+    const answers = new Map<Host, Answer>();
+    const { promise: enough, resolve } = Promise.withResolvers<void>();
+    const limit = setTimeout(resolve, HOST_MS);
+    let others: NodeJS.Timeout | undefined;
+    const asked = this.#hosts.map(async (host) => {
+      const answer = await ask(host, this.#sessions);
+      answers.set(host, answer);
+      if (answer.usable) others ??= setTimeout(resolve, OTHERS_MS);
+    });
+    await Promise.race([Promise.all(asked), enough]);
+    clearTimeout(limit);
+    clearTimeout(others);
+    return this.#hosts.map((host) => answers.get(host) ?? late(host));
+  }
+}
+
+/** Makes the class of clients that connect to the chosen host. */
+function clientOf(choice: HostChoice): typeof pg.Client {
+  type Callback = (error: Error | null, client?: pg.Client) => void;
+  class ChosenHostClient extends pg.Client {
+    override connect(): Promise<pg.Client>;
+    override connect(callback: Callback): void;
+    override connect(callback?: Callback): Promise<pg.Client> | void {
+      const connected = this.#connect();
+      if (!callback) return connected;
+      connected.then(
+        () => callback(null, this),
+        (error: unknown) => callback(error as Error),
+      );
+    }
+
+    async #connect(): Promise<pg.Client> {
+      const { host, port } = await choice.host();
+      Object.assign(this, { host, port });
+      try {
+        return await super.connect();
+      } catch (error) {
+        choice.expire();
+        throw error;
+      }
+    }
+  }
+  return ChosenHostClient;
+}
+
+/** How a connection to the database is opened: part of the options of a client or a pool. */
+export interface ConnectionTarget {
+  connectionString: string;
+  /** Class of the client. */
+  Client: typeof pg.Client;
+}
+
+const targets = new Map<string, ConnectionTarget>();
+
+/**
+ * Returns where the connections to a database go. With several hosts, or `target_session_attrs`,
+ * each new connection goes to the host that can be used then, and fails with `NoUsableHostError`
+ * within two seconds if there is none.
+ * @param url `DATABASE_URL`
+ * @throws {DatabaseUrlError} if the URL cannot be used
+ */
+export function connectionTo(url: string): ConnectionTarget {
+  let target = targets.get(url);
+  if (!target) {
+    const { urls, sessions } = parseDatabaseUrl(url);
+    const Client = sessions === null ? pg.Client : clientOf(new HostChoice(urls, sessions));
+    target = { connectionString: urls[0], Client };
+    targets.set(url, target);
+  }
+  return target;
+}
+
+/**
+ * Returns hosts, ports and name of the database that a URL names, as in `db1:5432,db2:5432/mail`;
+ * never the user or the password. Hosts are sorted, so that their order makes no difference.
+ */
+export function addressOfUrl(url: string): string {
+  // Parsed by the driver, so that PGHOST, PGPORT and PGDATABASE apply as they do for connections.
+  // These clients never connect.
+  const clients = parseDatabaseUrl(url).urls.map(
+    (each) => new pg.Client({ connectionString: each }),
+  );
+  const hosts = clients.map(({ host, port }) => `${host}:${port}`).toSorted();
+  return `${hosts.join(',')}/${clients[0]?.database ?? ''}`;
+}
