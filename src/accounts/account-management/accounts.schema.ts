@@ -126,7 +126,7 @@ export const applicationAccountView = z
       .string()
       .nullable()
       .describe(
-        'Why messages wait, if the operator of the server has paused sending (docs/outbox.md); null otherwise',
+        'Why messages wait, if the operator of the server has paused sending (docs/outbox-reference.md); null otherwise',
       ),
     mirror,
   })

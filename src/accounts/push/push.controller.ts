@@ -8,7 +8,7 @@ import { PUSH_PATH } from './push-address.ts';
 import { PushInbox } from './push-inbox.ts';
 
 /**
- * Receives notifications of providers (docs/reliability.md). No sign-in is needed: the provider's
+ * Receives notifications of providers (docs/network.md). No sign-in is needed: the provider's
  * connector and the secret of the subscription decide what a request may report. Applications do
  * not call these routes.
  */

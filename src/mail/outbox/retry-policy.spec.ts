@@ -362,8 +362,8 @@ describe('plannedAttempts', () => {
   });
 });
 
-describe('docs/outbox.md', () => {
-  const page = readFileSync('docs/outbox.md', 'utf8');
+describe('docs/outbox-reference.md', () => {
+  const page = readFileSync('docs/outbox-reference.md', 'utf8');
   const rows = page
     .split('\n')
     .filter((line) => line.startsWith('| '))

@@ -4,8 +4,8 @@ import type { ProviderErrorCode } from '../../platform/base/errors/provider-erro
 import type { OnUnknown } from './outbox-content.ts';
 
 /**
- * Names of the policy's rules. Each attempt records the rule that decided (docs/outbox.md lists
- * them).
+ * Names of the policy's rules. Each attempt records the rule that decided. They are listed in
+ * docs/outbox-reference.md.
  */
 export const RETRY_RULES = [
   'backoff', // retry after 30 s, doubling each time

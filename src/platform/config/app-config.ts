@@ -264,7 +264,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     publicIpAddresses: env.PUBLIC_IP_ADDRESSES,
     /**
      * Proxies in front of the main listener whose `X-Forwarded-For` is trusted; `false` = none
-     * (docs/deployment.md). The operators' listener has a setting of its own.
+     * (docs/network.md). The operators' listener has a setting of its own.
      */
     trustedProxies: env.TRUST_PROXY,
     /** Whether a request with an unknown query parameter or field is refused, not reported. */
