@@ -8,19 +8,13 @@ import {
   type AccountItem,
   SYNC_LATE_SECONDS,
 } from './account-health.ts';
+import { SYNC_FAILING } from './sync-failing.ts';
 
 /** A row whose workers died this often is in quarantine: it runs apart from all others. */
 const QUARANTINE_CRASHES = 2;
 
 const rank = (health: AccountHealth): number => ACCOUNT_HEALTHS.indexOf(health);
 
-/**
- * Accounts whose last sync pass failed, or whose mailbox cannot be read completely: a column
- * `account_id`. Overview, metrics and lists use this one definition.
- */
-export const SYNC_FAILING = `
-  select id as account_id from "grant" where sync_state = 'sync-error'
-  union select j.account_id from sync_job j where ${lastPassFailed('j')}`;
 const GATE_OPEN = 'closed_until > now()';
 const SYNC_LATE = `state = 0 and run_at < now() - interval '${SYNC_LATE_SECONDS} s'`;
 const QUARANTINED = `crashes >= ${QUARANTINE_CRASHES}`;

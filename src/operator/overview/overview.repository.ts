@@ -6,7 +6,7 @@ import type { Failover } from '../../platform/work/failover.ts';
 import { DEAD_AFTER_SECONDS } from '../../platform/work/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
 import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts';
-import { SYNC_FAILING } from '../accounts/account-list.repository.ts';
+import { SYNC_FAILING } from '../accounts/sync-failing.ts';
 import {
   type DeliveryFigures,
   type FailingServer,
