@@ -23,9 +23,12 @@ export interface DatabaseHosts {
 
 /** `DATABASE_URL` cannot be used. The message names no host, user or password. */
 export class DatabaseUrlError extends OperatorError {
+  readonly problem: string;
+
   /** @param problem what is wrong, as the rest of a sentence about the variable */
-  constructor(readonly problem: string) {
+  constructor(problem: string) {
     super('usage', `DATABASE_URL: ${problem}`);
+    this.problem = problem;
   }
 }
 
