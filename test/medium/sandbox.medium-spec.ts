@@ -13,6 +13,7 @@ import {
   look,
   mimeOf,
 } from '../support/connector-contract.ts';
+import { describeLookUps, forgetfulWith } from '../support/look-up-contract.ts';
 import { HeadersConnector } from '../support/headers-connector.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
@@ -57,6 +58,15 @@ describe('sandbox connector', () => {
       refusedAccount: async () => account({ settings: { password: 'wrong' } }),
     }),
     { contacts: true },
+  );
+
+  // The sandbox changes nothing of what it sends.
+  describeLookUps(
+    async () =>
+      forgetfulWith({ mail: connector.mail, account: async () => account() }, (from, message) =>
+        connector.mail.send(from, message, sendControl()),
+      ),
+    ['everything'],
   );
 
   describeConnectorContract(

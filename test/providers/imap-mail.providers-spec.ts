@@ -106,15 +106,21 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       const { mail } = portOf();
       const filing = accountOf(user, { smtp_files_sent: true });
       const id = '<never@here.test>';
-      expect(await mail.findSent(accountOf(user), id)).toEqual({ found: false, conclusive: false });
-      expect(await mail.findSent(filing, id)).toEqual({ found: false, conclusive: true });
+      const traces = { recipients: ['bo@here.test'], subject: 'Never', since: new Date() };
+      const unknown = { found: false, conclusive: false };
+      expect(await mail.findSent(accountOf(user), id, traces)).toEqual(unknown);
+      expect(await mail.findSent(filing, id)).toEqual(unknown);
+      expect(await mail.findSent(filing, id, traces)).toEqual({ found: false, conclusive: true });
       // Without a Sent folder nothing can prove that the message was not sent.
       const client = await clientOf(user);
       for (const { path } of await client.list()) {
         if (path === 'Sent') await client.mailboxRename('Sent', 'Elsewhere');
       }
       const hasSent = (await client.list()).some(({ specialUse }) => specialUse === '\\Sent');
-      expect(await mail.findSent(filing, id)).toEqual({ found: false, conclusive: hasSent });
+      expect(await mail.findSent(filing, id, traces)).toEqual({
+        found: false,
+        conclusive: hasSent,
+      });
     });
 
     it('cannot be looked up while the mailbox cannot be reached', async () => {

@@ -1,10 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import type {
   MailPort,
   OutgoingMessage,
   ProviderAccount,
 } from '../../src/providers/port/connector.ts';
 import { codeOf, outgoing, sendControl } from './contract-tools.ts';
+
+/** What a provider keeps of the messages that it sends. */
+export type Kept = 'everything' | 'own headers' | 'nothing';
+type Lost = 'after sending' | 'before sending';
 
 /** A provider whose unpleasant behaviour a test can choose. */
 export interface ForgetfulProvider {
@@ -14,18 +19,59 @@ export interface ForgetfulProvider {
    * What the provider changes of the messages that it sends: nothing, their Message-IDs, or also
    * all headers of the client's own.
    */
-  keeps(what: 'everything' | 'own headers' | 'nothing'): void;
+  keeps(what: Kept): void;
   /** The response to the next send is lost, after the message was sent or before. */
-  loseResponse(when: 'after sending' | 'before sending'): void;
+  loseResponse(when: Lost): void;
   /** How many messages with this subject the account has sent. */
   sent(account: ProviderAccount, subject: string): number;
 }
 
 /**
+ * A provider without a stub of its own.
+ * @param send sends a message, and files what the provider keeps of it
+ */
+export function forgetfulWith(
+  { mail, account }: Pick<ForgetfulProvider, 'mail' | 'account'>,
+  send: (from: ProviderAccount, message: OutgoingMessage, kept: Kept) => Promise<unknown>,
+): ForgetfulProvider {
+  let kept: Kept = 'everything';
+  let lost: Lost | null = null;
+  const sent: string[] = [];
+  const sending: MailPort['send'] = async (from, message) => {
+    const when = lost;
+    lost = null;
+    if (when !== 'before sending') {
+      await send(from, message, kept);
+      sent.push(`${from.email} ${/^Subject: (.*)$/m.exec(message.mime.toString())?.[1]}`);
+    }
+    if (when) throw new ProviderError('outcome-unknown', 'The connection was lost');
+    return { accepted: message.envelope.recipients, refused: [], deferred: [], response: '250 OK' };
+  };
+  return {
+    mail: new Proxy(mail, {
+      get(target, name) {
+        const member: unknown = name === 'send' ? sending : Reflect.get(target, name, target);
+        return typeof member === 'function' ? (member.bind(target) as unknown) : member;
+      },
+    }),
+    account,
+    keeps: (what) => void (kept = what),
+    loseResponse: (when) => void (lost = when),
+    sent: ({ email }, subject) => sent.filter((one) => one === `${email} ${subject}`).length,
+  };
+}
+
+/**
  * Tests for what `MailPort.findSent` may claim about a provider that changes messages: a message is
  * sent again only if it was not sent.
+ * @param manners what the provider may keep. One that bears no mark of ours finds nothing by `own
+ *   headers`. Default: everything that there is
  */
-export function describeLookUps(make: () => Promise<ForgetfulProvider>): void {
+export function describeLookUps(
+  make: () => Promise<ForgetfulProvider>,
+  manners: readonly Kept[] = ['everything', 'own headers', 'nothing'],
+): void {
+  const keeping = manners.filter((one) => one !== 'nothing');
   describe('look-ups of messages whose response was lost', () => {
     const begun = new Date();
 
@@ -50,18 +96,15 @@ export function describeLookUps(make: () => Promise<ForgetfulProvider>): void {
       since: begun,
     });
 
-    it.each(['everything', 'own headers'] as const)(
-      'finds a message that was sent by a provider that keeps %s',
-      async (kept) => {
-        const provider = await make();
-        provider.keeps(kept);
-        const { look, sender, subject } = await lost(provider, 'after sending');
-        expect(await look()).toEqual({ found: true, conclusive: true });
-        expect(provider.sent(sender, subject)).toBe(1);
-      },
-    );
+    it.each(keeping)('finds a message that was sent by a provider that keeps %s', async (kept) => {
+      const provider = await make();
+      provider.keeps(kept);
+      const { look, sender, subject } = await lost(provider, 'after sending');
+      expect(await look()).toEqual({ found: true, conclusive: true });
+      expect(provider.sent(sender, subject)).toBe(1);
+    });
 
-    it.each(['everything', 'own headers'] as const)(
+    it.each(keeping)(
       'proves that a message was not sent by a provider that keeps %s, although a message like it was, if absence can be proven',
       async (kept) => {
         const provider = await make();
@@ -73,30 +116,37 @@ export function describeLookUps(make: () => Promise<ForgetfulProvider>): void {
       },
     );
 
-    it('does not claim that a message was not sent if the provider keeps nothing of it but its recipients and subject', async () => {
-      const provider = await make();
-      provider.keeps('nothing');
-      const { look } = await lost(provider, 'after sending');
-      expect(await look()).toEqual({ found: false, conclusive: false, similar: true });
-    });
+    if (manners.includes('nothing')) describeForgetful();
+    if (manners.includes('own headers')) describeCopies();
 
-    it('proves that a message was not sent by a provider that keeps nothing if no message has its recipients and subject, and absence can be proven', async () => {
-      const provider = await make();
-      provider.keeps('nothing');
-      const { look, sender } = await lost(provider, 'before sending');
-      await provider.mail.send(sender, outgoing(sender, ['bo@elsewhere.test']), sendControl());
-      expect(await look()).toEqual({ found: false, conclusive: proves(provider) });
-    });
+    function describeForgetful() {
+      it('does not claim that a message was not sent if the provider keeps nothing of it but its recipients and subject', async () => {
+        const provider = await make();
+        provider.keeps('nothing');
+        const { look } = await lost(provider, 'after sending');
+        expect(await look()).toEqual({ found: false, conclusive: false, similar: true });
+      });
 
-    it('files one copy of a relayed message, although the provider replaces Message-IDs', async () => {
-      const provider = await make();
-      provider.keeps('own headers');
-      const sender = await provider.account();
-      const subject = `Relayed ${randomUUID()}`;
-      const { messageIdHeader, mime } = outgoing(sender, ['bo@elsewhere.test'], { subject });
-      for (let times = 0; times < 3; times++)
-        await provider.mail.fileRelayed(sender, messageIdHeader, mime);
-      expect(provider.sent(sender, subject)).toBe(1);
-    });
+      it('proves that a message was not sent by a provider that keeps nothing if no message has its recipients and subject, and absence can be proven', async () => {
+        const provider = await make();
+        provider.keeps('nothing');
+        const { look, sender } = await lost(provider, 'before sending');
+        await provider.mail.send(sender, outgoing(sender, ['bo@elsewhere.test']), sendControl());
+        expect(await look()).toEqual({ found: false, conclusive: proves(provider) });
+      });
+    }
+
+    function describeCopies() {
+      it('files one copy of a relayed message, although the provider replaces Message-IDs', async () => {
+        const provider = await make();
+        provider.keeps('own headers');
+        const sender = await provider.account();
+        const subject = `Relayed ${randomUUID()}`;
+        const { messageIdHeader, mime } = outgoing(sender, ['bo@elsewhere.test'], { subject });
+        for (let times = 0; times < 3; times++)
+          await provider.mail.fileRelayed(sender, messageIdHeader, mime);
+        expect(provider.sent(sender, subject)).toBe(1);
+      });
+    }
   });
 }

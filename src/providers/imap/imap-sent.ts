@@ -1,6 +1,12 @@
-import type { ImapFlow, ListResponse } from 'imapflow';
+import type { FetchMessageObject, ImapFlow, ListResponse } from 'imapflow';
+import { isLike, type SentTraces } from '../port/sent-lookup.ts';
 import { answerOf } from './imap-connection.ts';
 
+/** Messages of a folder that are compared at most. */
+const MOST_COMPARED = 100;
+const DAY_MS = 86_400_000;
+/** How much the server's clock may differ from ours. */
+const SKEW_MS = 5 * 60_000;
 /** Name of the folder that is created if an account has no Sent folder. */
 const SENT_NAME = 'Sent';
 
@@ -34,6 +40,12 @@ async function isThere(
   return found.length > 0;
 }
 
+/** The folders of what an account has sent: Sent, and the folder of all messages (Gmail). */
+async function sentFolders(client: ImapFlow): Promise<string[]> {
+  const folders = await foldersOf(client);
+  return [pathOf(folders, '\\Sent'), pathOf(folders, '\\All')].filter((path) => path !== null);
+}
+
 /**
  * Whether a message is in the Sent folder, in the folder of all messages (Gmail), or in the inbox
  * because it came back to its sender.
@@ -44,13 +56,47 @@ export async function isAmongSent(
   client: ImapFlow,
   messageIdHeader: string,
 ): Promise<boolean | null> {
-  const folders = await foldersOf(client);
-  const filed = [pathOf(folders, '\\Sent'), pathOf(folders, '\\All')].filter(
-    (path) => path !== null,
-  );
+  const filed = await sentFolders(client);
   for (const path of [...filed, 'INBOX'])
     if (await isThere(client, path, messageIdHeader)) return true;
   return filed.length > 0 ? false : null;
+}
+
+/**
+ * Whether a message with the same recipients and subject was filed since then: a server may replace
+ * the Message-ID of what it files.
+ * @returns `null` if too many messages were filed since then
+ */
+export async function isLikeAmongSent(
+  client: ImapFlow,
+  traces: SentTraces,
+): Promise<boolean | null> {
+  let isWhole = true;
+  for (const path of await sentFolders(client)) {
+    const { exists } = await client.mailboxOpen(path, { readOnly: true });
+    if (exists === 0) continue;
+    // Servers compare days, in their own zone.
+    const since = new Date(traces.since.getTime() - DAY_MS);
+    const found = await answerOf(client, client.search({ since }, { uid: true }));
+    const uids = found.slice(-MOST_COMPARED);
+    isWhole &&= found.length <= MOST_COMPARED;
+    if (uids.length === 0) continue;
+    const query = { envelope: true, internalDate: true } as const;
+    for (const one of await client.fetchAll(uids, query, { uid: true }))
+      if (mayBe(one, traces)) return true;
+  }
+  return isWhole ? false : null;
+}
+
+function mayBe({ envelope, internalDate }: FetchMessageObject, traces: SentTraces): boolean {
+  const filedAt = new Date(internalDate ?? Date.now()).getTime();
+  if (!envelope || filedAt < traces.since.getTime() - SKEW_MS) return false;
+  const { to = [], cc = [], bcc = [], subject = null } = envelope;
+  const recipients = [...to, ...cc, ...bcc].flatMap(({ address }) => address?.toLowerCase() ?? []);
+  const wanted = new Set(traces.recipients.map((one) => one.toLowerCase()));
+  // Copies often lack hidden recipients.
+  if (!recipients.every((one) => wanted.has(one))) return false;
+  return isLike({ ...traces, recipients }, { recipients, subject });
 }
 
 /** Files a copy as read, unless the folder has one already. */

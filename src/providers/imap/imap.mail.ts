@@ -1,9 +1,9 @@
-import type { MessageIdsRequest, SyncPassRequest, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, ReadRequest, SendControl } from '../port/connector.ts'; // prettier-ignore
+import type { MessageIdsRequest, SyncPassRequest, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, ReadRequest, SendControl, SentLookup, SentTraces } from '../port/connector.ts'; // prettier-ignore
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';
 import { ImapAudit } from './imap-audit.ts';
-import { fileAmongSent, isAmongSent } from './imap-sent.ts';
+import { fileAmongSent, isAmongSent, isLikeAmongSent } from './imap-sent.ts';
 import type { ImapSessions } from './imap-sessions.ts';
 import { watchInbox } from './imap-watch.ts';
 
@@ -36,17 +36,25 @@ export class ImapMail implements MailPort {
   }
 
   /**
-   * Searches the Sent folder, the folder of all messages, and the inbox. If nothing is found, the
-   * result is conclusive only if the server files sent messages itself and the account has one of
-   * the first two folders. Otherwise `fileSent` files the copy, and only after the send is known to
-   * have succeeded.
+   * Searches the Sent folder, the folder of all messages, and the inbox. Not finding the message is
+   * conclusive only if the server files sent messages itself, and the account has one of the first
+   * two folders. Also, no message there may have the same recipients and subject, because a server
+   * may replace Message-IDs. If the server files nothing, `fileSent` does, and only after the send
+   * is known to have succeeded.
    */
-  async findSent(account: ProviderAccount, messageIdHeader: string) {
-    const found = await this.sessions.use(account, (client) =>
-      isAmongSent(client, messageIdHeader),
-    );
+  async findSent(
+    account: ProviderAccount,
+    messageIdHeader: string,
+    traces?: SentTraces,
+  ): Promise<SentLookup> {
     const filesSent = settingsOf(account).smtp_files_sent === true;
-    return { found: found === true, conclusive: found === true || (found === false && filesSent) };
+    return this.sessions.use(account, async (client) => {
+      const found = await isAmongSent(client, messageIdHeader);
+      if (found === true) return { found, conclusive: true };
+      if (found === null || !filesSent || !traces) return { found: false, conclusive: false };
+      const similar = await isLikeAmongSent(client, traces);
+      return { found: false, conclusive: similar === false, ...(similar ? { similar } : {}) };
+    });
   }
 
   /**
