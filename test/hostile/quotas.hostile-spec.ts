@@ -1,6 +1,6 @@
 import { SchedulerRegistry } from '@nestjs/schedule';
 import request from 'supertest';
-import { rowsOf, subscribe } from '../support/connect.ts';
+import { registerSandbox, rowsOf, subscribe } from '../support/connect.ts';
 import {
   createAccount,
   createApplication,
@@ -236,5 +236,95 @@ describe('a server whose operator restricts texts to certain countries', () => {
     expect(refused.body.message).toMatch(
       /it belongs to JM; this server sends texts to DE, US only/,
     );
+  });
+});
+
+describe('a server with limits on what is stored', () => {
+  let server: TestApp;
+  let receiver: Receiver;
+  let application: TestApplication;
+  let mallory: TestAccount;
+
+  beforeAll(async () => {
+    receiver = await Receiver.start();
+    server = await startTestApp({
+      ROLES: 'api',
+      QUOTA_APPLICATION_WEBHOOKS: '2',
+      QUOTA_ACCOUNT_DRAFTS: '2',
+      QUOTA_ACCOUNT_TOKENS: '2',
+    });
+  });
+  beforeEach(async () => {
+    application = await createApplication(server.app);
+    mallory = await createAccount(server.app, application);
+  });
+  afterAll(async () => {
+    await server.close();
+    await receiver.stop();
+  });
+
+  const post = (path: string, headers: Record<string, string>, body: object) =>
+    request(server.url).post(path).set(headers).send(body);
+
+  it('refuses another webhook of an application, until one is deleted', async () => {
+    const path = `/a/${application.clientId}/webhooks`;
+    const create = (name: string) =>
+      post(path, application.secretBasic, {
+        callback_url: `${receiver.origin}/${name}`,
+        triggers: ['message.created'],
+        state: 'inactive',
+      });
+    const first = await create('a').expect(200);
+    await create('b').expect(200);
+    const refused = await create('c').expect(409);
+    expect(refused.body.message).toBe(
+      'webhooks of this application: there are 2 already, the most that this server allows (QUOTA_APPLICATION_WEBHOOKS): delete one first',
+    );
+    const other = await createApplication(server.app);
+    await post(`/a/${other.clientId}/webhooks`, other.secretBasic, {
+      callback_url: `${receiver.origin}/c`,
+      triggers: ['message.created'],
+      state: 'inactive',
+    }).expect(200);
+    await request(server.url)
+      .delete(`${path}/${first.body.id}`)
+      .set(application.secretBasic)
+      .expect(200);
+    await create('c').expect(200);
+  });
+
+  it('refuses another draft of an account, and still lets drafts be changed', async () => {
+    const create = () => post('/drafts', mallory.bearer, { subject: 'Later' });
+    const first = await create().expect(200);
+    await create().expect(200);
+    const refused = await create().expect(409);
+    expect(refused.body.message).toContain('QUOTA_ACCOUNT_DRAFTS');
+    await request(server.url)
+      .put(`/drafts/${first.body.id}`)
+      .set(mallory.bearer)
+      .send({ subject: 'Sooner', version: first.body.version })
+      .expect(200);
+    const { body } = await request(server.url).get('/drafts?view=ids').set(mallory.bearer);
+    expect(body).toHaveLength(2);
+  });
+
+  it('refuses another token of an account, but no sign-in, which ends the token that was unused for longest', async () => {
+    await registerSandbox(server, application);
+    const signIn = async () => {
+      const { body } = await post('/connect/grants', application.basic, {
+        provider: 'sandbox',
+        settings: { email: 'eve@sandbox.test', password: 'x' },
+      }).expect(200);
+      return body.data as { id: string; access_token: string };
+    };
+    const works = async ({ access_token: token }: { access_token: string }) =>
+      (await request(server.url).get('/account').set('authorization', `Bearer ${token}`)).status;
+    const first = await signIn();
+    const second = await signIn();
+    const refused = await post(`/connect/grants/${first.id}/tokens`, application.basic, {});
+    expect(refused.status).toBe(409);
+    expect(JSON.stringify(refused.body)).toContain('QUOTA_ACCOUNT_TOKENS');
+    const third = await signIn();
+    expect(await Promise.all([first, second, third].map(works))).toEqual([401, 200, 200]);
   });
 });

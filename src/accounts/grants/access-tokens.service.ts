@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { isWithin, restrict, type Scope, SCOPES } from '../../platform/auth/scopes.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
@@ -7,6 +7,8 @@ import {
   InvalidInputError,
   NotFoundError,
 } from '../../platform/base/errors/domain-error.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { assertBelow } from '../../platform/quotas/ceilings.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
@@ -80,6 +82,15 @@ const SCOPES_OF_ACCOUNT = `
 const REVOKE_OLDER =
   'update access_token set revoked_at = $2 where grant_id = $1 and revoked_at is null';
 
+const VALID = `
+  from access_token where grant_id = $1 and revoked_at is null and (expires_at is null or expires_at > $2)`;
+
+const COUNT_VALID = `select count(*)::int as count ${VALID}`;
+
+const REVOKE_LONGEST_UNUSED = `
+  update access_token set revoked_at = $2 where id in (
+    select id ${VALID} order by coalesce(last_used_at, created_at) desc, id desc offset $3)`;
+
 const REVOKE = `
   update access_token t set revoked_at = $2 from "grant" g
   where t.hash = $1 and t.revoked_at is null and g.id = t.grant_id
@@ -114,6 +125,7 @@ interface ScopeColumns {
 @Injectable()
 export class AccessTokens {
   constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly em: EntityManager,
     private readonly database: Database,
     private readonly clock: Clock,
@@ -137,6 +149,7 @@ export class AccessTokens {
    * @param revokeOthers whether to revoke all earlier tokens of the account
    * @throws {InvalidInputError} for scopes that the account does not have
    * @throws {ForbiddenError} for a cancelled account
+   * @throws {CeilingReachedError} if the account has the most valid tokens
    */
   async add(grant: Grant, options: TokenOptions, revokeOthers: boolean): Promise<IssuedToken> {
     if (grant.billingState === 'cancelled')
@@ -157,6 +170,7 @@ export class AccessTokens {
         );
       }
       if (revokeOthers) await this.revokeOlder(sql, grant.id);
+      await this.#assertRoom(sql, grant.id);
       const issued = this.issue(em, em.getReference(Grant, grant.id), options);
       await em.flush();
       await recordAccountAudit(sql, {
@@ -176,6 +190,22 @@ export class AccessTokens {
    */
   async revokeOlder(sql: Sql, accountId: string): Promise<void> {
     await sql.query(REVOKE_OLDER, [accountId, this.clock.now()]);
+  }
+
+  /**
+   * Makes room for the token of a sign-in, in the caller's transaction: if the account has the most
+   * valid tokens, those that were unused for the longest time are revoked. A sign-in never fails
+   * because of them.
+   */
+  async makeRoom(sql: Sql, accountId: string): Promise<void> {
+    const { limit } = this.config.quotas.ceilings.tokens;
+    if (limit > 0) await sql.query(REVOKE_LONGEST_UNUSED, [accountId, this.clock.now(), limit - 1]);
+  }
+
+  async #assertRoom(sql: Sql, accountId: string): Promise<void> {
+    const [valid] = await sql.query<{ count: number }>(COUNT_VALID, [accountId, this.clock.now()]);
+    const { tokens } = this.config.quotas.ceilings;
+    assertBelow(tokens, valid?.count ?? 0, 'valid access tokens of this account', 'revoke one first'); // prettier-ignore
   }
 
   /**

@@ -192,6 +192,7 @@ export class GrantConnections {
     if (known) await this.listeners.reconnected(sql, account);
     const { revokeOtherTokens = application.revokesOlderTokens } = options;
     if (known && revokeOtherTokens) await this.tokens.revokeOlder(sql, known.id);
+    if (known) await this.tokens.makeRoom(sql, known.id);
     const lifetimeSeconds = application.tokenLifetime;
     const { id: tokenId, token: accessToken, expiresAt } = this.tokens.issue(em, grant, { lifetimeSeconds }); // prettier-ignore
     await em.flush();

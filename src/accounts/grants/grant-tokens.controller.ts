@@ -39,7 +39,7 @@ export class GrantTokensController {
   }
 
   @Post()
-  @ApiBetaErrors(403)
+  @ApiBetaErrors(403, 409)
   @Endpoint({
     summary: 'Create another access token for an account',
     response: newAccessTokenEnvelope,

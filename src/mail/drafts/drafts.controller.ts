@@ -62,7 +62,7 @@ export class DraftsController {
 
   @Post()
   @Access(WRITE)
-  @ApiErrors(413, 503)
+  @ApiErrors(409, 413, 503)
   @Endpoint({
     summary: 'Create a draft',
     description:

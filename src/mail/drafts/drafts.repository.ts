@@ -17,6 +17,8 @@ const COLUMNS = `
   m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.subject, m.metadata, m.date, m.deleting,
   m.has_attachments as "hasAttachments", m.tracking, m.reply_to_message_id as "replyToMessageId", m.in_reply_to as "inReplyTo", m.reference_ids as "references",
   coalesce((select b.body from message_body b where b.message_id = m.id), '') as body`;
+const COUNT =
+  'select count(*)::int as count from (select from message where account_id = $1 and draft limit $2) found';
 const FIND = `select ${COLUMNS} from message m where m.account_id = $1 and m.id = $2 and m.draft`;
 
 // Each attempt stores the version that is current at that time, so earlier attempts may have stored
@@ -29,6 +31,11 @@ const EARLIER = `
 @Injectable()
 export class DraftsRepository {
   constructor(private readonly database: Database) {}
+
+  /** How many drafts an account has; no more than `most` are counted. */
+  async count(sql: Sql, accountId: string, most: number): Promise<number> {
+    return (await sql.query<{ count: number }>(COUNT, [accountId, most]))[0]?.count ?? 0;
+  }
 
   /** Also finds a draft that is being deleted. */
   async find(accountId: string, id: string): Promise<DraftRow | undefined> {

@@ -6,6 +6,7 @@ import { isEmptyChange } from '../../platform/base/empty-change.ts';
 import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
+import { assertBelow } from '../../platform/quotas/ceilings.ts';
 import type { Listing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
@@ -99,6 +100,7 @@ export class DraftsService {
    * Creates a draft.
    * @throws {InvalidInputError} if a message, a thread or a file does not exist
    * @throws {AttachmentsTooLargeError}
+   * @throws {CeilingReachedError} if the account has the most drafts
    */
   create(account: AccountPrincipal, change: DraftChange): Promise<WrittenDraft> {
     const empty: DraftRow = {
@@ -106,7 +108,12 @@ export class DraftsService {
       from: [], to: [], cc: [], bcc: [], replyTo: [], subject: '', body: '', metadata: {}, replyToMessageId: null, tracking: null,
       inReplyTo: null, references: [], date: this.clock.now(), deleting: false, hasAttachments: false,
     }; // prettier-ignore
-    return this.#write(account, change, async () => empty);
+    const { drafts } = this.config.quotas.ceilings;
+    return this.#write(account, change, async (sql) => {
+      const stored = await this.repository.count(sql, account.accountId, drafts.limit);
+      assertBelow(drafts, stored, 'drafts of this account', 'delete or send one first');
+      return empty;
+    });
   }
 
   /**

@@ -47,13 +47,17 @@ export const quotaVariables = {
   QUOTA_APPLICATION_MEETINGS: count(2_000),
   QUOTA_EVENT_REMINDERS: count(1_000),
   QUOTA_EVENT_SMS: count(100),
+  QUOTA_APPLICATION_WEBHOOKS: count(100),
+  QUOTA_ACCOUNT_DRAFTS: count(10_000),
+  QUOTA_ACCOUNT_TOKENS: count(1_000),
   SMS_COUNTRIES: countries,
 };
 
 const schema = z.object(quotaVariables);
 
 /**
- * What applications may make the operator pay for, in one day (UTC) or for one event. 0 = no limit.
+ * What applications may make the operator pay for, in one day (UTC) or for one event, and how much
+ * they may store. 0 = no limit.
  */
 export function quotaConfig(env: z.output<typeof schema>) {
   return {
@@ -80,6 +84,15 @@ export function quotaConfig(env: z.output<typeof schema>) {
      * them.
      */
     event: { reminders: env.QUOTA_EVENT_REMINDERS, texts: env.QUOTA_EVENT_SMS },
+    /** Maximum number of stored things, at any time. */
+    ceilings: {
+      /** Webhooks of one application. */
+      webhooks: { setting: 'QUOTA_APPLICATION_WEBHOOKS', limit: env.QUOTA_APPLICATION_WEBHOOKS },
+      /** Drafts of one account, including those that other programs stored in its mailbox. */
+      drafts: { setting: 'QUOTA_ACCOUNT_DRAFTS', limit: env.QUOTA_ACCOUNT_DRAFTS },
+      /** Valid access tokens of one account. */
+      tokens: { setting: 'QUOTA_ACCOUNT_TOKENS', limit: env.QUOTA_ACCOUNT_TOKENS },
+    },
     /** ISO codes of the countries whose numbers may get SMS; empty = all countries. */
     smsCountries: env.SMS_COUNTRIES as readonly string[],
   };

@@ -1,6 +1,8 @@
 import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { assertBelow } from '../quotas/ceilings.ts';
 import { EgressClient } from '../egress/egress-client.ts';
 import { InvalidInputError, NotFoundError } from '../base/errors/domain-error.ts';
 import { isId, newId } from '../base/ids/ids.ts';
@@ -46,6 +48,7 @@ export type WebhookList = { webhooks: Webhook[] } | { ids: string[] } | { count:
 @Injectable()
 export class WebhooksService {
   constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly em: EntityManager,
     private readonly database: Database,
     private readonly egress: EgressClient,
@@ -76,6 +79,7 @@ export class WebhooksService {
    * Creates a webhook. Runs the challenge if it is to be active.
    * @throws {InvalidInputError} if `callback_url` may not be called
    * @throws {WebhookExistsError} if the application already has a webhook for the address
+   * @throws {CeilingReachedError} if the application has the most webhooks
    * @throws {ChallengeFailedError} if the receiver does not answer the challenge
    */
   async create(applicationId: string, wanted: NewWebhook): Promise<Webhook> {
@@ -83,6 +87,9 @@ export class WebhooksService {
     if ((await this.em.count(Webhook, { application: applicationId, callbackUrl })) > 0) {
       throw new WebhookExistsError();
     }
+    const stored = await this.em.count(Webhook, { application: applicationId });
+    const { webhooks } = this.config.quotas.ceilings;
+    assertBelow(webhooks, stored, 'webhooks of this application', 'delete one first');
     if (wanted.state === 'active') await this.challenge.verify(callbackUrl);
     try {
       return await this.em.transactional(async (em) => {
