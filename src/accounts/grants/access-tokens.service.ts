@@ -8,7 +8,7 @@ import {
   NotFoundError,
 } from '../../platform/base/errors/domain-error.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { assertBelow } from '../../platform/quotas/ceilings.ts';
+import { assertBelow } from '../../platform/base/ceilings.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId, newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';

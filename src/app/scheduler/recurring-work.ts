@@ -178,7 +178,7 @@ export class WorkOfProcesses {
     return this.runs.ofProcess(RefusalRecorder, (recorder) => recorder.store());
   }
 
-  @Cron('6/10 * * * * *', task('counts of requests', 10))
+  @Cron('6/15 * * * * *', task('counts of requests', 15))
   storeRequestCounts(): Promise<void> {
     return this.runs.ofProcess(RequestCountRecorder, (recorder) => recorder.store());
   }

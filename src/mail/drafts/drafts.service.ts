@@ -6,7 +6,7 @@ import { isEmptyChange } from '../../platform/base/empty-change.ts';
 import { isId, newId, randomBase36 } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { assertBelow } from '../../platform/quotas/ceilings.ts';
+import { assertBelow } from '../../platform/base/ceilings.ts';
 import type { Listing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';

@@ -26,8 +26,7 @@ describe('the container files', () => {
       ([, image]) => image,
     );
     const bases = [...dockerfile.matchAll(/^ARG NODE_IMAGE=(.*)$/gm)].map(([, image]) => image);
-    // The proxy's image also publishes the operators' port.
-    expect(images).toHaveLength(4);
+    expect(images).toHaveLength(3);
     expect(bases).toHaveLength(1);
     for (const image of [...images, ...bases])
       expect(image).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?(-slim)?$/);

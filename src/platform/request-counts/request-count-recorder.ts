@@ -16,7 +16,7 @@ export class RequestCountRecorder {
   constructor(private readonly database: Database) {}
 
   /**
-   * Runs every ten seconds, and runs no statement if there was no request.
+   * Runs every fifteen seconds, and runs no statement if there was no request.
    * @throws the driver's error; then the requests are counted again at the next call
    */
   async store(): Promise<void> {

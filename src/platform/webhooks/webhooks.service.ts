@@ -2,7 +2,7 @@ import { UniqueConstraintViolationException } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Inject, Injectable } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { assertBelow } from '../quotas/ceilings.ts';
+import { assertBelow } from '../base/ceilings.ts';
 import { EgressClient } from '../egress/egress-client.ts';
 import { InvalidInputError, NotFoundError } from '../base/errors/domain-error.ts';
 import { isId, newId } from '../base/ids/ids.ts';

@@ -46,6 +46,7 @@ describe('a database that fails over to its standby', () => {
     const sent = (await world.accepted()).length;
     await pair.failOver();
     pair.moveAddress({ cut: true });
+    await failover.ready();
     await world.settled();
 
     await failover.expectNoneDoubled('an asynchronous standby, seconds behind', '1 failover');

@@ -1,4 +1,4 @@
-import { ConflictError } from '../base/errors/domain-error.ts';
+import { ConflictError } from './errors/domain-error.ts';
 
 /** Something that accounts and applications store, and the most that one of them may store. */
 export interface Ceiling {
