@@ -87,7 +87,7 @@ module.exports = {
       from: { path: '^src/app/mikro-orm\\.config\\.ts$' },
       to: {
         path: '^src/',
-        pathNot: ['\\.entity\\.ts$', '^src/platform/database/owner-keys\\.ts$'],
+        pathNot: ['\\.entity\\.ts$', '^src/platform/database/(owner-keys|database-hosts)\\.ts$'],
       },
     },
     {

@@ -1278,7 +1278,7 @@ export interface paths {
         };
         /**
          * Whether the process should get traffic
-         * @description Ready means: the database is reachable, its schema is up to date, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation. The port of operators also says which host is concerned.
+         * @description Ready means: the database is reachable, its schema is up to date, no commit waits for a standby that is away, the process is not stopping, and its encryption keys decrypt the stored secrets. With the worker role, the engine must also run, on a database that belongs to this installation. The port of operators also says which host is concerned.
          */
         get: operations["Health_ready"];
         put?: never;
@@ -2140,7 +2140,7 @@ export interface components {
             id: string;
             /** @description When the account was connected, in Unix seconds */
             linked_at: number;
-            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/reliability.md); null before the first one is complete */
+            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/audits.md); null before the first one is complete */
             mirror: {
                 /** @description When the last comparison of the whole mailbox was complete */
                 checked_at: number;
@@ -2374,7 +2374,7 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
-            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/reliability.md); null before the first one is complete */
+            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/audits.md); null before the first one is complete */
             mirror: {
                 /** @description When the last comparison of the whole mailbox was complete */
                 checked_at: number;
@@ -2432,7 +2432,7 @@ export interface components {
             proof: "preset" | "discovery" | "oauth" | "integration" | "loop" | "sandbox" | null;
             /** @description Provider of the account */
             provider: string;
-            /** @description Why messages wait, if the operator of the server has paused sending (docs/outbox.md); null otherwise */
+            /** @description Why messages wait, if the operator of the server has paused sending (docs/outbox-reference.md); null otherwise */
             sending_paused: string | null;
             /**
              * @description `running` is healthy
@@ -2957,7 +2957,7 @@ export interface components {
             metadata: {
                 [key: string]: string;
             };
-            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/reliability.md); null before the first one is complete */
+            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/audits.md); null before the first one is complete */
             mirror: {
                 /** @description When the last comparison of the whole mailbox was complete */
                 checked_at: number;
@@ -3015,7 +3015,7 @@ export interface components {
             proof: "preset" | "discovery" | "oauth" | "integration" | "loop" | "sandbox" | null;
             /** @description Provider of the account */
             provider: string;
-            /** @description Why messages wait, if the operator of the server has paused sending (docs/outbox.md); null otherwise */
+            /** @description Why messages wait, if the operator of the server has paused sending (docs/outbox-reference.md); null otherwise */
             sending_paused: string | null;
             /**
              * @description Whether it worked
@@ -3271,7 +3271,7 @@ export interface components {
             id: string;
             /** @description When the account was connected, in Unix seconds */
             linked_at: number;
-            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/reliability.md); null before the first one is complete */
+            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/audits.md); null before the first one is complete */
             mirror: {
                 /** @description When the last comparison of the whole mailbox was complete */
                 checked_at: number;
@@ -10002,7 +10002,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10068,7 +10068,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10144,7 +10144,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10344,7 +10344,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -10410,7 +10410,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -12591,6 +12591,15 @@ export interface operations {
                     "application/json": components["schemas"]["IntegrationsError"];
                 };
             };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["IntegrationsError"];
+                };
+            };
             /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
             429: {
                 headers: {
@@ -13659,7 +13668,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14363,6 +14372,15 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             /** @description The body is too large */
             413: {
                 headers: {
@@ -14381,7 +14399,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14467,7 +14485,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -14569,7 +14587,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15649,7 +15667,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -15945,7 +15963,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17248,7 +17266,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17476,7 +17494,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17554,7 +17572,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17632,7 +17650,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17710,7 +17728,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17797,7 +17815,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17875,7 +17893,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -17953,7 +17971,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18040,7 +18058,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18127,7 +18145,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18205,7 +18223,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18283,7 +18301,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -18747,7 +18765,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -19565,7 +19583,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -19630,7 +19648,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;
@@ -20175,7 +20193,7 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
-            /** @description A provider or service that the request needs cannot be reached */
+            /** @description A provider, a service or the database cannot be reached; if `message` says that what you sent may be stored, repeat a POST with the same Idempotency-Key */
             503: {
                 headers: {
                     [name: string]: unknown;

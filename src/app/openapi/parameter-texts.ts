@@ -95,6 +95,7 @@ export const PARAMETER_TEXTS: Readonly<Record<string, FieldText>> = {
   state: ['State or region of a postal address', 'Berlin'],
   street_address: ['Street of a postal address', 'Invalidenstr. 1'],
   subject: ['The exact subject', 'Lunch on Thursday?'],
+  server: ['Last sync pass failed at this server', 'mail.example.com:993 (IMAP)'],
   target: ['Id of what was changed', ID],
   thread_id: ['Only messages of this thread', ID],
   timeout: ['How long to wait for a change, in seconds', 30],
