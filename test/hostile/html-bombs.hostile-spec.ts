@@ -170,8 +170,8 @@ describe('HTML, pictures and files made to take time or memory', () => {
     const memory = await mostMemory(async () => {
       const reading = neural.ocr(ACCOUNT, () => Promise.resolve(bytes), null);
       await expect(reading).rejects.toMatchObject({
-        kind: 'unavailable',
-        message: expect.stringContaining('more time or memory'),
+        kind: 'invalid',
+        message: expect.stringContaining('expands to more than 100 MB'),
       });
     });
     expect(bytes.length).toBeLessThan(3 * MB);

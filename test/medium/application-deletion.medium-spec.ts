@@ -21,6 +21,7 @@ const BELONGS_TO_NOBODY: Record<string, string> = {
   failed_attempt: 'hashes of network addresses and names, for 15 minutes',
   instance: 'the installation',
   log_level: 'the level of the log',
+  lost_worker: 'processes that were declared dead, for a day',
   mikro_orm_migrations: 'the schema',
   provider_bucket: 'rates of requests to providers; full ones are deleted after an hour',
   request_count: 'counts of requests by route and error, for an hour',

@@ -268,7 +268,11 @@ export function describeEventChanges(
       const { calendar, one, calendarId, create, since } = await begin();
       const created = [];
       for (let n = 0; n < 7; n++) created.push(await create(`Event ${n}`));
-      const page = await calendar.listEventChanges?.(one, calendarId, null, 3);
+      const list = (cursor: string | null) =>
+        calendar.listEventChanges?.(one, calendarId, cursor, 3);
+      let page = await list(null);
+      // Google may begin with an empty page.
+      if (page?.events.length === 0) page = await list(page.cursor);
       expect(page).toMatchObject({ more: true });
       expect(page?.events).toHaveLength(3);
       for (const { providerId } of created)

@@ -76,7 +76,7 @@ export class OperatorGuard extends AuthGuard([OPERATOR_STRATEGY.token, OPERATOR_
     }
     const operator = operatorOf(request);
     if (!operator) throw new OperatorSignInRequiredError(isConsole);
-    await this.bodies.read(context, operator.operatorId);
+    await this.bodies.read(context, { caller: operator.operatorId });
     if (isConsole && !SAFE_METHODS.has(request.method)) {
       if (!isFromOwnPage(request, presentedSession(request))) throw new ForeignFormError();
     }

@@ -59,10 +59,10 @@ export class ConsoleSignInController {
   }
 
   @Post()
-  async signIn(@Body() body: Fields, @Res() response: Response): Promise<void> {
+  async signIn(@Body() body: Fields | null | undefined, @Res() response: Response): Promise<void> {
     if (!isFromOwnOrigin(response.req)) throw new ForeignFormError();
-    const { name, password } = body;
-    const to = pageIn(body['to']);
+    const { name, password, to: after } = body ?? {};
+    const to = pageIn(after);
     try {
       const browser = browserOf(response.req);
       const session = await this.sessions.signInByPassword(text(name), text(password), browser);

@@ -14,6 +14,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { hashToken } from '../base/crypto/token-hash.ts';
 import { reportIncident } from '../logs/incidents.ts';
 import { RateLimits } from '../http/rate-limits.ts';
+import type { BodySender } from '../http/body-budget.ts';
 import { RequestBodies } from '../http/request-bodies.ts';
 import { addressedRegion } from '../http/surface.ts';
 import { refusals } from '../refusals/refusals.ts';
@@ -91,10 +92,15 @@ export class ApplicationGuard extends AuthGuard(STRATEGY.applicationBasic) {
         `This application belongs to the region ${application.region}: use ${url}`,
       );
     }
-    await this.bodies.read(context, application.applicationId);
+    await this.bodies.read(context, senderOf(application));
     return true;
   }
 }
+
+const senderOf = ({ applicationId }: ApplicationPrincipal): BodySender => ({
+  caller: applicationId,
+  application: applicationId,
+});
 
 /**
  * Requires Basic authentication with the client secret as user name. The secret must belong to the
@@ -124,7 +130,7 @@ export class ApplicationSecretGuard extends AuthGuard(STRATEGY.applicationSecret
           typeof clientId === 'string' ? { clientId } : {},
         ),
     );
-    await this.bodies.read(context, application.applicationId);
+    await this.bodies.read(context, senderOf(application));
     return true;
   }
 }
@@ -161,7 +167,10 @@ export class AccountGuard extends AuthGuard([
       refusals.login('access-token', { client, ...named });
     });
     if (!rule?.revokes) assertAllowed(account, rule);
-    await this.bodies.read(context, account.accountId);
+    await this.bodies.read(context, {
+      caller: account.accountId,
+      application: account.applicationId,
+    });
     return true;
   }
 }

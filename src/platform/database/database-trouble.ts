@@ -62,7 +62,6 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^42501$/, 'refuses access to a table: the user of DATABASE_URL lacks a privilege'],
   [/^OLD_TIMELINE$/, 'was replaced by another server'],
   [/^53100$/, 'has no disk space left, so it stores nothing'],
-  [/^53400$/, 'has reached a limit of its settings, so it stores nothing'],
   [/^25006$/, 'is read-only, so it stores nothing'],
   [/^53300$/, 'has no free connection'],
   [/^(57P|08P01)/, 'is starting or stopping'],

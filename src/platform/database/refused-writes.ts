@@ -2,10 +2,11 @@ import type pg from 'pg';
 import { monotonicMs } from '../base/time/clock.ts';
 
 /**
- * SQLSTATEs of a database that answers and stores nothing: disk full, limit reached. Whether it is
- * read-only, it says itself, and after a failover another server answers.
+ * SQLSTATE of a database that answers and stores nothing: its disk is full. Whether it is read-only,
+ * it says itself, and after a failover another server answers. 53400 is no such code: statements
+ * meet it when what they sort exceeds `temp_file_limit`, also statements that only read.
  */
-const REFUSES_WRITES = new Set(['53100', '53400']);
+const DISK_FULL = '53100';
 
 /** For this time a database counts as refusing writes after its last such error. */
 const REMEMBERED_MS = 60_000;
@@ -29,7 +30,7 @@ export function watchWrites(pool: pg.Pool): void {
   pool.on('connect', (client) => {
     const { connection } = client as unknown as Connected;
     connection.on('errorMessage', ({ code = '' }) => {
-      if (REFUSES_WRITES.has(code)) refusedBy.set(connectionString, { code, atMs: monotonicMs() });
+      if (code === DISK_FULL) refusedBy.set(connectionString, { code, atMs: monotonicMs() });
     });
   });
 }

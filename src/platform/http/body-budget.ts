@@ -9,6 +9,8 @@ export interface BodyLimits {
   most: number;
   /** Bytes of the bodies of one account, application or client address. */
   ofOne: number;
+  /** Bytes of the bodies of one application and all of its accounts. */
+  ofApplication: number;
   /** Number of requests that wait for room. */
   waiting: number;
   /** How long a request waits for room, in milliseconds. */
@@ -20,22 +22,39 @@ export interface BodyLimits {
  * own, which nobody can take from callers with credentials. docs/security/limits.md adds them up.
  */
 export const BODY_LIMITS = {
-  known: { most: 40 * MB, ofOne: 20 * MB, waiting: 200, waitMs: 60_000 },
-  public: { most: 8 * MB, ofOne: 4 * MB, waiting: 200, waitMs: 60_000 },
+  known: { most: 40 * MB, ofOne: 20 * MB, ofApplication: 30 * MB, waiting: 200, waitMs: 60_000 },
+  public: { most: 8 * MB, ofOne: 4 * MB, ofApplication: 8 * MB, waiting: 200, waitMs: 60_000 },
 } as const satisfies Record<string, BodyLimits>;
 
-interface Waiting {
+/** Who shares room with a body. */
+export interface BodySender {
+  /** Id of the account, application or operator, or a client address. */
   caller: string;
+  /** Id of the application that the caller belongs to. */
+  application?: string | undefined;
+}
+
+/** Room of one body. */
+export interface TakenRoom {
+  /** Gives back all but this many bytes. */
+  shrink(bytes: number): void;
+  /** Gives everything back. To be called once. */
+  release(): void;
+}
+
+interface Waiting {
+  sender: BodySender;
   bytes: number;
   enter: () => void;
 }
 
 /**
  * Limits the bytes of request bodies in memory. A body that does not fit waits in its socket. The
- * one that has waited longest is next, except while its caller has too much.
+ * one that has waited longest is next, except while its caller or application has too much.
  */
 export class BodyBudget {
-  readonly #taken = new KeyedCount();
+  readonly #ofCallers = new KeyedCount();
+  readonly #ofApplications = new KeyedCount();
   readonly #waiting = new Set<Waiting>();
   #total = 0;
 
@@ -43,36 +62,50 @@ export class BodyBudget {
 
   /**
    * Reserves room for a body.
-   * @param caller who shares room with this body
    * @param bytes size of the body; one that is larger than `ofOne` counts as `ofOne`
-   * @returns a function that gives the room back, to be called once
    * @throws {DomainError} 429 with Retry-After if there is no room for long, or too many wait
    */
-  async take(caller: string, bytes: number): Promise<() => void> {
-    const amount = Math.min(bytes, this.limits.ofOne);
-    if (this.#fits(caller, amount)) this.#add(caller, amount);
-    else await this.#wait(caller, amount);
-    return () => {
-      this.#add(caller, -amount);
+  async take(sender: BodySender, bytes: number): Promise<TakenRoom> {
+    let amount = Math.min(bytes, this.limits.ofOne);
+    if (this.#fits(sender, amount) && !this.#isAwaited()) this.#add(sender, amount);
+    else await this.#wait(sender, amount);
+    const keep = (less: number): void => {
+      this.#add(sender, less - amount);
+      amount = less;
       this.#admit();
+    };
+    return {
+      shrink: (needed) => keep(Math.min(needed, amount)),
+      release: () => keep(0),
     };
   }
 
-  #fits(caller: string, bytes: number): boolean {
-    const { most, ofOne } = this.limits;
-    return this.#total + bytes <= most && this.#taken.get(caller) + bytes <= ofOne;
+  #fits(sender: BodySender, bytes: number): boolean {
+    return this.#total + bytes <= this.limits.most && this.#mayHave(sender, bytes);
   }
 
-  #add(caller: string, bytes: number): void {
+  #mayHave({ caller, application }: BodySender, bytes: number): boolean {
+    const { ofOne, ofApplication } = this.limits;
+    if (this.#ofCallers.get(caller) + bytes > ofOne) return false;
+    return !application || this.#ofApplications.get(application) + bytes <= ofApplication;
+  }
+
+  /** Whether a body waits for others to end, not for its own sender. Later ones wait behind it. */
+  #isAwaited(): boolean {
+    return [...this.#waiting].some(({ sender, bytes }) => this.#mayHave(sender, bytes));
+  }
+
+  #add({ caller, application }: BodySender, bytes: number): void {
     this.#total += bytes;
-    this.#taken.add(caller, bytes);
+    this.#ofCallers.add(caller, bytes);
+    if (application) this.#ofApplications.add(application, bytes);
   }
 
-  #wait(caller: string, bytes: number): Promise<void> {
+  #wait(sender: BodySender, bytes: number): Promise<void> {
     if (this.#waiting.size >= this.limits.waiting) throw this.#tooMany();
     return new Promise((resolve, reject) => {
       const waiting = {
-        caller,
+        sender,
         bytes,
         enter: () => {
           clearTimeout(timer);
@@ -82,6 +115,8 @@ export class BodyBudget {
       const timer = setTimeout(() => {
         this.#waiting.delete(waiting);
         reject(this.#tooMany());
+        // Others may have waited behind it.
+        this.#admit();
       }, this.limits.waitMs);
       this.#waiting.add(waiting);
     });
@@ -89,10 +124,11 @@ export class BodyBudget {
 
   #admit(): void {
     for (const waiting of this.#waiting) {
-      const { caller, bytes, enter } = waiting;
-      if (!this.#fits(caller, bytes)) continue;
+      const { sender, bytes, enter } = waiting;
+      if (!this.#mayHave(sender, bytes)) continue;
+      if (!this.#fits(sender, bytes)) return;
       this.#waiting.delete(waiting);
-      this.#add(caller, bytes);
+      this.#add(sender, bytes);
       enter();
     }
   }

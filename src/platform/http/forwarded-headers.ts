@@ -20,8 +20,8 @@ function proxyWarning(setting: string, trusted: TrustedProxies): (request: Reque
 }
 
 /**
- * Sets `request.ip` of requests that arrived at the operators' listener by the proxies that this
- * listener trusts. For all other requests Express sets it, by its setting `trust proxy`.
+ * Sets address, protocol and host of requests that arrived at the operators' listener by the
+ * proxies that this listener trusts. For all other requests Express sets it, by its setting `trust proxy`.
  * @param main proxies in front of the main listener (`TRUST_PROXY`)
  * @param operators proxies in front of the operators' listener (`OPERATOR_TRUST_PROXY`)
  */
@@ -33,7 +33,9 @@ export function findClientAddress(main: TrustedProxies, operators: TrustedProxie
     if (arrivedAtOperators(request)) {
       // Express reads the setting from `request.app`.
       const view = Object.create(request, { app: { value: rules } }) as Request;
-      Object.defineProperty(request, 'ip', { value: view.ip });
+      const { ip, protocol, hostname, host } = view;
+      for (const [name, value] of Object.entries({ ip, protocol, hostname, host }))
+        Object.defineProperty(request, name, { value });
       warnOperators(request);
     } else {
       warnMain(request);

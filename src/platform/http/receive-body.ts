@@ -1,4 +1,5 @@
 import type { Request } from 'express';
+import { monotonicMs } from '../base/time/clock.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 
 /** Limits of one body. */
@@ -7,9 +8,20 @@ export interface ReceiveLimits {
   most: number;
   /** Bodies up to this size need no room. */
   free: number;
-  /** Reserves room for a body that is larger, before more of it is read. */
-  reserve(bytes: number): Promise<void>;
+  /**
+   * Reserves room for a body that is larger, before more of it is read.
+   * @returns a function that gives back what the body does not need, once its size is known
+   */
+  reserve(bytes: number): Promise<(size: number) => void>;
 }
+
+/**
+ * A body that is larger than `free` may take this long to arrive. Slower senders would keep room
+ * from others.
+ */
+const GRACE_MS = 15_000;
+const SLOWEST_BYTES_PER_SECOND = 32 * 1024;
+const LOOK_EVERY_MS = 1_000;
 
 /** Whether a request has a body (RFC 9112 6). */
 export function hasBody({ headers }: Request): boolean {
@@ -27,27 +39,49 @@ export async function receiveBody(request: Request, limits: ReceiveLimits): Prom
   // Without a Content-Length it is sent in chunks and its size is unknown.
   const announced = length === undefined ? null : Number(length);
   if (announced !== null && announced > limits.most) throw tooLarge();
-  let isReserved = false;
-  const reserve = async (): Promise<void> => {
-    isReserved = true;
-    await limits.reserve(announced ?? limits.most);
-  };
-  if (announced !== null && announced > limits.free) await reserve();
+  const needed = announced ?? limits.most;
   const chunks: Buffer[] = [];
   let size = 0;
+  let room: BodyRoom | undefined;
+  const reserve = async () => (room = watched(request, await limits.reserve(needed), () => size));
+  if (announced !== null && announced > limits.free) await reserve();
   try {
     // Otherwise an error would close the connection, and the client would not see the response.
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       chunks.push(chunk as Buffer);
       size += (chunk as Buffer).length;
       if (size > limits.most) throw tooLarge();
-      if (!isReserved && size > limits.free) await reserve();
+      if (!room && size > limits.free) await reserve();
     }
   } catch (error) {
+    // A client that sends everything before it reads would not see the response otherwise.
+    request.resume();
     throw error instanceof DomainError ? error : incomplete();
+  } finally {
+    room?.received();
   }
   if (!request.complete) throw incomplete();
   return Buffer.concat(chunks, size);
+}
+
+interface BodyRoom {
+  /** Nothing more is read: gives back what the body does not need. */
+  received(): void;
+}
+
+/** Closes the connection of a client that keeps room and sends its body too slowly. */
+function watched(request: Request, keep: (size: number) => void, size: () => number): BodyRoom {
+  const begunMs = monotonicMs();
+  const timer = setInterval(() => {
+    const allowedMs = GRACE_MS + (size() / SLOWEST_BYTES_PER_SECOND) * 1000;
+    if (monotonicMs() - begunMs > allowedMs) request.destroy();
+  }, LOOK_EVERY_MS).unref();
+  return {
+    received() {
+      clearInterval(timer);
+      keep(size());
+    },
+  };
 }
 
 const tooLarge = (): DomainError =>

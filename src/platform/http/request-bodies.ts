@@ -5,7 +5,7 @@ import { clientAddress, clientKey } from '../base/client-address.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { refusals } from '../refusals/refusals.ts';
-import { BODY_LIMITS, BodyBudget } from './body-budget.ts';
+import { BODY_LIMITS, BodyBudget, type BodySender, type TakenRoom } from './body-budget.ts';
 import { type BodyFormat, bodyFormatOf } from './body-parser.ts';
 import { hasBody, receiveBody } from './receive-body.ts';
 
@@ -18,10 +18,13 @@ const SMALL_BYTES = 16 * KB;
 /** Largest body of a client without credentials, except for notifications of providers. */
 const MOST_PUBLIC_BYTES = 64 * KB;
 /**
- * How long a client may take to receive the response to a large body, in milliseconds. Until then
- * it keeps room from others.
+ * How long a client may take to receive the response to a large body, in milliseconds: this long,
+ * and longer for a response that may repeat the body. Until then it keeps room from others.
  */
-const MOST_RECEIVING_MS = 30_000;
+const RECEIVING_MS = 30_000;
+const SLOWEST_BYTES_PER_SECOND = 32 * KB;
+/** Methods whose content means nothing (RFC 9110 9.3). It is not read. */
+const BODILESS = ['GET', 'HEAD'];
 /** Bytes that one client address may send in a second without credentials. */
 const PUBLIC_BYTES_PER_SECOND = 4 * KB * KB;
 
@@ -45,16 +48,15 @@ export class RequestBodies {
 
   /**
    * Reads the body of a request with valid credentials.
-   * @param caller id of the account, application or operator
    * @throws {DomainError} 400, 413, or 429 if there is no room for the body
    */
-  async read(context: ExecutionContext, caller: string): Promise<void> {
+  async read(context: ExecutionContext, sender: BodySender): Promise<void> {
     const request = context.switchToHttp().getRequest<Request>();
     const format = bodyFormatOf(request);
     if (!format) return;
     const bytes = await receive(context, {
       most: Math.min(format.most, this.config.maxBodyBytes),
-      take: (size) => this.#known.take(caller, size),
+      take: (size) => this.#known.take(sender, size),
     });
     request.body = format.parse(bytes);
   }
@@ -71,7 +73,7 @@ export class RequestBodies {
     const client = clientAddress(request);
     const bytes = await receive(context, {
       most: this.#mostPublic(format),
-      take: (size) => this.#public.take(clientKey(client), size),
+      take: (size) => this.#public.take({ caller: clientKey(client) }, size),
     });
     if (bytes.length > 0) await this.#countPublic(client, bytes.length);
     request.body = format.parse(bytes);
@@ -104,29 +106,32 @@ export class RequestBodies {
 interface Room {
   /** Maximum size in bytes. */
   most: number;
-  /** Reserves room. The result gives it back. */
-  take(bytes: number): Promise<() => void>;
+  take(bytes: number): Promise<TakenRoom>;
 }
 
 async function receive(context: ExecutionContext, { most, take }: Room): Promise<Buffer> {
   const http = context.switchToHttp();
   const request = http.getRequest<Request>();
-  if (!hasBody(request)) return Buffer.alloc(0);
+  if (BODILESS.includes(request.method) || !hasBody(request)) return Buffer.alloc(0);
   const response = http.getResponse<Response>();
   return receiveBody(request, {
     most,
     free: SMALL_BYTES,
     reserve: async (bytes) => {
-      const release = await take(bytes);
+      const room = await take(bytes);
+      const release = () => room.release();
+      let size = bytes;
       // The response may contain what was sent, so it counts until the client has received it.
       if (response.closed || response.destroyed) release();
-      else response.once('close', release).once('prefinish', () => cutOff(response));
+      else response.once('close', release).once('prefinish', () => cutOff(response, size));
+      return (received) => room.shrink((size = received));
     },
   });
 }
 
 /** Closes the connection of a client that does not receive its response. */
-function cutOff(response: Response): void {
-  const limit = setTimeout(() => response.destroy(), MOST_RECEIVING_MS).unref();
+function cutOff(response: Response, bytes: number): void {
+  const mostMs = RECEIVING_MS + (bytes / SLOWEST_BYTES_PER_SECOND) * 1000;
+  const limit = setTimeout(() => response.destroy(), mostMs).unref();
   response.once('close', () => clearTimeout(limit));
 }

@@ -24,7 +24,6 @@ export interface CountedRequests {
 
 /** Failures that a process counts apart between two stores; further ones are counted together. */
 const MOST_KINDS = 100;
-const LONGEST_ERROR = 200;
 const SQLSTATE = /^[0-9A-Z]{5}$/;
 const OTHERS: Failure = { method: 'any', route: 'any', status: 500, error: 'other errors' };
 
@@ -41,11 +40,11 @@ export function failureText(response: Response): string {
 }
 
 /**
- * Only texts of our own are shown. Other errors may contain statements with their values, so their
- * class stands for them.
+ * Codes of our own errors: their texts may repeat what a mail server said about a recipient. Other
+ * errors may contain statements with their values, so their class stands for them.
  */
 function describeError(error: unknown): string {
-  if (error instanceof DomainError) return error.message.slice(0, LONGEST_ERROR);
+  if (error instanceof DomainError) return error.code;
   if (databaseTrouble(error)) return `the database ${describeDatabaseTrouble(error)}`;
   const { code } = (error ?? {}) as { code?: unknown };
   if (typeof code === 'string' && SQLSTATE.test(code)) return `error ${code} of the database`;

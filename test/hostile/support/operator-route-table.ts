@@ -52,6 +52,9 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'POST /admin/jobs/{id}/retry': 'operate',
   'POST /admin/jobs/{id}/cancel': 'operate',
   'POST /admin/jobs/{id}/release': 'operate',
+  'POST /admin/jobs/{id}/settle': 'operate',
+  'GET /console/jobs/{id}/settle': 'operate',
+  'POST /console/jobs/{id}/settle': 'operate',
 
   'GET /admin/webhooks': 'read',
   'GET /admin/webhooks/{id}': 'read',

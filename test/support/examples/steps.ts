@@ -248,4 +248,5 @@ export const ADMIN_ENDS: readonly Step[] = [
 /** Operations that are not tried, with the reason. */
 export const NOT_TRIED: Readonly<Record<string, string>> = {
   'POST /admin/jobs/{id}/release': 'only for a job that several workers died of',
+  'POST /admin/jobs/{id}/settle': 'only for a message of unknown outcome',
 };
