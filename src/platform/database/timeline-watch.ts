@@ -40,9 +40,9 @@ async function lookAtTimeline(url: string): Promise<void> {
 
 /**
  * Looks where the address leads, before the first heartbeat after a silence: it may lead to a
- * server that was promoted, while the connection of the heartbeat still leads to the old one. Does nothing
- * if there was no standby, or if the server has no connection left for the look: a worker with a
- * connection need not count as dead.
+ * server that was promoted, while the connection of the heartbeat still leads to the old one. Does
+ * nothing if there was no standby, or if the server has no connection left for the look: a worker
+ * with a connection need not count as dead.
  * @throws as `lookAtTimeline`
  */
 export async function lookAfterSilence(url: string): Promise<void> {
