@@ -207,13 +207,14 @@ describe.each([
     'locks and changes the rows of a batch of the queue %s in the order of their ids, without reading others',
     async (queue) => {
       const [ids, fences] = await batchOf(tableOf(queue), BATCH);
+      const workers = each(`${SELF}`);
       const batches: Record<string, string[]> = {
         handOff: [ids, fences, `${SELF}`],
         load: [ids, fences, `${SELF}`, each('true')],
         lock: [ids],
-        finish: [ids, fences],
-        again: [ids, fences, each('2026-01-01'), each('true')],
-        release: [ids, fences, '1000'],
+        finish: [ids, fences, workers],
+        again: [ids, fences, workers, each('2026-01-01'), each('true')],
+        release: [ids, fences, workers, '1000'],
       };
       for (const [name, values] of Object.entries(batches)) {
         if (!statements.has(`${queue} ${name}`)) continue;

@@ -1,15 +1,25 @@
+import { jest } from '@jest/globals';
+import net from 'node:net';
 import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
+import { connectionTo } from '../../src/platform/database/database-hosts.ts';
 import { databaseTrouble } from '../../src/platform/database/database-trouble.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { OldTimelineError, Timelines, timelines } from '../../src/platform/database/timelines.ts';
-import type { QueueTable } from '../../src/platform/work/dispatcher.ts';
+import type { AnyDispatcher, ClaimedRow, QueueTable } from '../../src/platform/work/dispatcher.ts';
 import {
   currentTimeline,
   describeFailover,
   type Failover,
   followTimeline,
+  lostSeconds,
 } from '../../src/platform/work/failover.ts';
+import {
+  queueStatements,
+  rescueStatement,
+  sweepStatement,
+} from '../../src/platform/work/queue-statements.ts';
+import { type Ending, Settler } from '../../src/platform/work/settler.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -63,7 +73,7 @@ describe('a database server that was promoted', () => {
     );
     return id;
   };
-  const follow = (lost = false) => followTimeline(sql, [SEND], timeline, lost);
+  const follow = (complete = false) => followTimeline(sql, [SEND], timeline, complete);
 
   it('gets its due and its claimed rows marked, and no others', async () => {
     const due = await row(-5);
@@ -92,12 +102,73 @@ describe('a database server that was promoted', () => {
     expect(followed.filter((failover) => failover !== null)).toHaveLength(1);
   });
 
-  it('gets no row marked if commits waited for it, unless a commit is known to be missing', async () => {
+  it('gets no row marked if commits waited for it, and a worker that moved there misses none', async () => {
     await sql.query('update instance set synchronous = true');
     await row(-5);
-    expect(await follow()).toMatchObject({ synchronous: true, rows: 0 });
+    expect(await follow(true)).toMatchObject({ synchronous: true, rows: 0 });
     await sql.query('update instance set timeline = timeline - 1');
-    expect(await follow(true)).toMatchObject({ synchronous: false, rows: 1 });
+    expect(await follow()).toMatchObject({ synchronous: false, rows: 1 });
+  });
+
+  it('lets claimed rows wait for their look-up, although it lacks their hand-off markers', async () => {
+    const claimed = await row(-5, 1);
+    const lookedUp = await row(-5, 1);
+    const waiting = await row(-5);
+    await sql.query('update send_job set ambiguous = true where id = any($1)', [
+      [lookedUp, waiting],
+    ]);
+    await follow();
+    expect(await sql.query(rescueStatement([SEND]) ?? '', [0])).toEqual([
+      { queue: 'send', rows: 0 },
+    ]);
+    await sql.query(sweepStatement([SEND]), [true]);
+    expect(new Set(await sql.query(ROWS))).toEqual(
+      new Set([claimed, lookedUp, waiting].map((id) => ({ id, ambiguous: true, waits: true }))),
+    );
+  });
+
+  it('shows by its heartbeats what it lacks if it was restarted after its promotion', async () => {
+    const seen = Date.now() / 1000;
+    expect(await lostSeconds(sql, null)).toBeNull();
+    expect(await lostSeconds(sql, seen)).toBeNull();
+    await sql.query(
+      `insert into worker (host, pid, release, seen_at)
+       values ('one', 1, '1', to_timestamp($1) - interval '90 s'), ('two', 2, '1', to_timestamp($1) + interval '5 s')`,
+      [seen],
+    );
+    expect(await lostSeconds(sql, seen)).toBeCloseTo(90, 2);
+    await sql.query('delete from worker');
+  });
+
+  it('gets no result of a run whose claim it lacks, if another worker holds the row under the same fence', async () => {
+    const id = await row(-5, 1);
+    const dispatcher = { table: SEND, recordFenced: jest.fn(), record: jest.fn() };
+    const settler = new Settler(sql, queueStatements(SEND), dispatcher as unknown as AnyDispatcher);
+    const [job] = await sql.query<ClaimedRow>('select id, fence from send_job where id = $1', [id]);
+    const next = { kind: 'again', at: new Date(), ambiguous: false };
+    const ending = { job, worker: 6, outcome: { next, result: {} }, waitMs: 0, gateMarked: false };
+    for (const outcome of [ending.outcome, null])
+      await settler.settle([{ ...ending, outcome } as Ending]);
+    expect(await sql.query('select state, worker_id from send_job')).toEqual([
+      { state: 1, worker_id: 7 },
+    ]);
+    expect(dispatcher.record).not.toHaveBeenCalled();
+    expect(dispatcher.recordFenced).toHaveBeenCalledTimes(1);
+  });
+
+  it('is waited for by a process that begins, although an older host answers first', async () => {
+    const late = await relay(database.url, 600);
+    const early = await relay(database.url, 0);
+    const { username, password, pathname } = new URL(database.url);
+    const hosts = `127.0.0.1:${late.port},127.0.0.1:${early.port}`;
+    // Of equal timelines the first in the list wins, so it is used if it was waited for.
+    const target = connectionTo(`postgresql://${username}:${password}@${hosts}${pathname}`);
+    const client = new target.Client({ connectionString: target.connectionString });
+    client.on('error', () => undefined);
+    await client.connect();
+    expect(client.port).toBe(late.port);
+    await client.end();
+    for (const { server } of [late, early]) server.close();
   });
 
   it('is no failover if no worker had read a timeline before', async () => {
@@ -172,4 +243,17 @@ async function connection(url: string): Promise<pg.Client> {
   client.on('error', () => undefined);
   await client.connect();
   return client;
+}
+
+/** Listens on a port that leads to the server of `url`, whose answers come later. */
+async function relay(url: string, delayMs: number): Promise<{ server: net.Server; port: number }> {
+  const { host, port } = new pg.Client({ connectionString: url });
+  const server = net.createServer((socket) => {
+    const path = `${host}/.s.PGSQL.${port}`;
+    const onward = host.startsWith('/') ? net.connect({ path }) : net.connect({ host, port });
+    for (const end of [socket, onward]) end.on('error', () => undefined);
+    setTimeout(() => socket.pipe(onward).pipe(socket), delayMs);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { server, port: (server.address() as net.AddressInfo).port };
 }

@@ -108,14 +108,13 @@ describe('removals under concurrent work', () => {
         return work(inside);
       });
     const pool = { query: sql.query.bind(sql), transaction } as unknown as Database;
-    const worker = { id: 1 };
     const endings = results.map((result) => ({
       ...result,
-      worker: worker.id,
+      worker: 1,
       waitMs: 0,
       gateMarked: false,
     }));
-    expect(await new Settler(pool, statements, dispatcher, worker).settle(endings)).toBe(true);
+    expect(await new Settler(pool, statements, dispatcher).settle(endings)).toBe(true);
     if (!removing) throw new Error('no row has ended');
     return removing;
   }

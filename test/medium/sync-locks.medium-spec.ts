@@ -93,9 +93,7 @@ describe('the sync queue', () => {
       gateMarked: false,
     }));
     const watched = { query: sql.query.bind(sql), transaction } as unknown as Database;
-    return new Settler(watched, queueStatements(dispatcher.table), dispatcher, {
-      id: WORKER,
-    }).settle(endings);
+    return new Settler(watched, queueStatements(dispatcher.table), dispatcher).settle(endings);
   };
   /** What a sync pass does: it locks its own row, then changes open writes of the mailbox. */
   const pass = (accountId: string, meanwhile = () => Promise.resolve()) =>
@@ -112,7 +110,7 @@ describe('the sync queue', () => {
       server.app.get(MailboxSyncDispatcher, { strict: false }).table,
     );
     const of = <T>(value: T) => accounts.map(() => value);
-    return inside.query(again, [ids().toReversed(), of(1), of(new Date()), of(false)]);
+    return inside.query(again, [ids().toReversed(), of(1), of(WORKER), of(new Date()), of(false)]);
   };
 
   it('is locked before the writes of a mailbox, so that a sync pass and the end of a write cause no deadlock', async () => {

@@ -100,16 +100,16 @@ export class EngineSteps<J extends ClaimedRow, R> {
    * Stores the outcome of the row; `null` releases it. Does nothing if another worker owns the row.
    */
   async settle(job: J, outcome: Outcome<R> | null): Promise<void> {
-    const [ids, fences] = [[job.id], [job.fence]];
+    const claim = [[job.id], [job.fence], [WORKER]];
     const { finish, again, release } = this.#statements;
-    if (!outcome) return void (await this.sql.query(release, [ids, fences, 0]));
+    if (!outcome) return void (await this.sql.query(release, [...claim, 0]));
     const { next } = outcome;
     await this.sql.transaction(async (sql) => {
       await this.dispatcher().beforeWriting?.(sql, [{ job, ...outcome }]);
       const rows =
         next.kind === 'done'
-          ? await sql.query(finish, [ids, fences])
-          : await sql.query(again, [ids, fences, [next.at], [next.ambiguous]]);
+          ? await sql.query(finish, claim)
+          : await sql.query(again, [...claim, [next.at], [next.ambiguous]]);
       if (rows.length === 1) await this.dispatcher().record(sql, [{ job, ...outcome }]);
     });
   }

@@ -3,7 +3,7 @@ import { monotonicMs } from '../base/time/clock.ts';
 import { parseDatabaseUrl, type SessionKind } from '../config/database-url.ts';
 import { Logger } from '../nest/light.ts';
 import { answered } from './connections.ts';
-import { databaseTrouble } from './database-trouble.ts';
+import { databaseTrouble, TOO_MANY_CONNECTIONS } from './database-trouble.ts';
 import { SERVER_COLUMNS, timelineOf } from './timelines.ts';
 
 /*
@@ -13,7 +13,10 @@ import { SERVER_COLUMNS, timelineOf } from './timelines.ts';
 
 /** How long a host may take to answer what it is. */
 const HOST_MS = 2_000;
-/** How long hosts may still answer after one of them can be used. */
+/**
+ * How long hosts may still answer after one of them can be used. A process that has used none yet
+ * waits for all of them: the first to answer may have been replaced.
+ */
 const OTHERS_MS = 200;
 /** How long the answers count for further connections. */
 const CHOICE_MS = 1_000;
@@ -40,8 +43,9 @@ interface Answer {
 const READ_ONLY = '25006';
 
 /**
- * No host of `DATABASE_URL` can be used. `code` is that of the trouble which may pass: a standby
- * that accepts no writes, else a host that is away, else the first host's error.
+ * No host of `DATABASE_URL` can be used. `code` is that of the trouble which may pass: a host
+ * without a free connection, else a standby that accepts no writes, else a host that is away, else
+ * the first host's error.
  */
 export class NoUsableHostError extends Error {
   readonly code: string | undefined;
@@ -53,7 +57,9 @@ export class NoUsableHostError extends Error {
     super(`no host of DATABASE_URL can be used: ${each.join('; ')}`);
     const errors = answers.map(({ error }) => error);
     const telling = errors.find((error) => databaseTrouble(error) !== null) ?? errors.at(0);
-    this.code = errors.includes(undefined) ? READ_ONLY : (telling?.code ?? 'EHOSTUNREACH');
+    const full = errors.find((error) => error?.code === TOO_MANY_CONNECTIONS);
+    if (full) this.code = full.code;
+    else this.code = errors.includes(undefined) ? READ_ONLY : (telling?.code ?? 'EHOSTUNREACH');
   }
 }
 
@@ -156,7 +162,7 @@ class HostChoice {
     const asked = this.#hosts.map(async (host) => {
       const answer = await ask(host, this.#sessions);
       answers.set(host, answer);
-      if (answer.usable) others ??= setTimeout(resolve, OTHERS_MS);
+      if (answer.usable && this.#used) others ??= setTimeout(resolve, OTHERS_MS);
     });
     await Promise.race([Promise.all(asked), enough]);
     clearTimeout(limit);

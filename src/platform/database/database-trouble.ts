@@ -10,6 +10,8 @@ const AWAY = /^(08|53|57P|25006)/;
 const BUSY = /^(40001|40P01|55P03|57014)$/;
 /** Not of the driver: the server was replaced by another one (`timelines.ts`). */
 export const OLD_TIMELINE = 'OLD_TIMELINE';
+/** SQLSTATE of a server that has no connection left. */
+export const TOO_MANY_CONNECTIONS = '53300';
 const NETWORK = [
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH',
 ]; // prettier-ignore

@@ -46,6 +46,11 @@ export interface QueryOptions {
    * texts that combine many optional conditions: a connection would keep too many of them.
    */
   prepared?: boolean;
+  /**
+   * How long the statement may take, in milliseconds, in a transaction that has set
+   * `statement_timeout` to more than its pool allows. Default: that of the pool.
+   */
+  statementTimeoutMs?: number;
 }
 
 const names = new Map<string, string>();
@@ -204,11 +209,13 @@ export class SqlPool implements SqlConnection {
     client: pg.PoolClient,
     text: string,
     values: readonly unknown[],
-    { prepared = true }: QueryOptions,
+    { prepared = true, statementTimeoutMs }: QueryOptions,
   ): Promise<R[]> {
     const name = prepared && this.#prepares ? statementName(text) : undefined;
     const statement = { name, text, values: [...values] };
-    return (await answered<R>(client, this.#answerMs, statement)).rows;
+    const limitMs =
+      statementTimeoutMs === undefined ? this.#answerMs : answerLimitMs(statementTimeoutMs);
+    return (await answered<R>(client, limitMs, statement)).rows;
   }
 }
 

@@ -7,6 +7,7 @@ import {
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { greet } from './connections.ts';
 import { connectionTo } from './database-hosts.ts';
+import { TOO_MANY_CONNECTIONS } from './database-trouble.ts';
 import { timelines } from './timelines.ts';
 
 const LIMIT_MS = 2_000;
@@ -21,7 +22,7 @@ const ALONE_MS = 60_000;
  * @throws {OldTimelineError} if the address leads to a server that was replaced, or the driver's
  *   error if it leads to none
  */
-export async function lookAtTimeline(url: string): Promise<void> {
+async function lookAtTimeline(url: string): Promise<void> {
   const { Client, connectionString } = connectionTo(url);
   const client = new Client({
     connectionString,
@@ -34,6 +35,22 @@ export async function lookAtTimeline(url: string): Promise<void> {
     await greet(client, LIMIT_MS);
   } finally {
     client.end().catch(() => undefined);
+  }
+}
+
+/**
+ * Looks where the address leads, before the first heartbeat after a silence: it may lead to a
+ * server that was promoted, while the connection of the heartbeat still leads to the old one. Does
+ * nothing if there was no standby, or if the server has no connection left for the look: a worker
+ * with a connection need not count as dead.
+ * @throws as `lookAtTimeline`
+ */
+export async function lookAfterSilence(url: string): Promise<void> {
+  if (!timelines.replicated) return;
+  try {
+    await lookAtTimeline(url);
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== TOO_MANY_CONNECTIONS) throw error;
   }
 }
 

@@ -15,7 +15,7 @@ import { WorkPermit } from './work-permit.ts';
 import { workerDeaths } from '../metrics/metrics.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
-import { lookAtTimeline } from '../database/timeline-watch.ts';
+import { lookAfterSilence } from '../database/timeline-watch.ts';
 import { timelines } from '../database/timelines.ts';
 import { InstanceGuard, type HeartbeatResult } from './instance-guard.ts';
 import { databaseTrouble, describeDatabaseTrouble } from '../database/database-trouble.ts';
@@ -252,9 +252,7 @@ export class Engine
 
   async #tick(): Promise<void> {
     for (const runner of this.#runners.values()) runner.tend();
-    // After a silence the address may lead to another server, while this connection still leads to
-    // the old one.
-    if (this.#identity.id > 0 && !this.#identity.trusted()) await lookAtTimeline(this.#url);
+    if (this.#identity.id > 0 && !this.#identity.trusted()) await lookAfterSilence(this.#url);
     if (this.#identity.id === 0) await this.#enter();
     if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();

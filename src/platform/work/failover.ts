@@ -36,6 +36,8 @@ const STRAGGLER_SECONDS = 10;
  */
 const CREATED_MARGIN_SECONDS = 1;
 const ROWS_PER_STATEMENT = 2_000;
+/** Time limit of each statement that finds or marks rows. */
+const MARKING_MS = 60_000;
 
 /**
  * Reads the timeline of the current server.
@@ -48,15 +50,24 @@ export async function currentTimeline(sql: Sql): Promise<number | null> {
   return row ? timelines.note(row) : null;
 }
 
-const SINCE = `select extract(epoch from pg_last_xact_replay_timestamp())::float8 as since`;
+/**
+ * Time of the last commit of the old server. A server that was restarted after its promotion does
+ * not know it; the last heartbeat before $1 that it has is then the best answer. Later ones were
+ * written on the new server.
+ */
+const SINCE = `
+  select extract(epoch from coalesce(pg_last_xact_replay_timestamp(),
+    (select max(seen_at) from worker where seen_at <= to_timestamp($1) + interval '1 ms')))::float8 as since`;
 
 /**
- * Returns how many seconds are missing that a running worker wrote on the old server.
+ * Returns how many seconds are missing that a running worker wrote on the old server; `null` if it
+ * is not known.
  * @param seen the worker's last heartbeat there, in seconds of the database's clock
  */
-export async function lostSeconds(sql: Sql, seen: number | null): Promise<number> {
-  const [row] = await sql.query<{ since: number | null }>(SINCE);
-  return seen === null || !row?.since ? 0 : Math.max(0, seen - row.since);
+export async function lostSeconds(sql: Sql, seen: number | null): Promise<number | null> {
+  if (seen === null) return null;
+  const [row] = await sql.query<{ since: number | null }>(SINCE, [seen]);
+  return row?.since ? Math.max(0, seen - row.since) : null;
 }
 
 interface RecordedTimeline {
@@ -76,14 +87,15 @@ const RECORD = 'update instance set timeline = $1, failover = coalesce($2, failo
  * Records the timeline of the database. If it is higher than the recorded one, rows that the old
  * server may have sent are marked first: they are looked up before they are sent. Of several
  * workers one does it; the others wait for it.
- * @param lost whether a commit is known to be missing (`lostSeconds`)
+ * @param complete whether this worker moved here from the old server, and all that it wrote there
+ *   is here (`lostSeconds` is 0)
  * @returns the failover, or `null` if there was none, or if another worker has recorded it
  */
 export function followTimeline(
   sql: SqlConnection,
   tables: readonly QueueTable[],
   to: number,
-  lost: boolean,
+  complete: boolean,
 ): Promise<Failover | null> {
   return sql.transaction(async (inside) => {
     const [recorded] = await inside.query<RecordedTimeline>(LOCK);
@@ -93,7 +105,7 @@ export function followTimeline(
       await inside.query(RECORD, [to, null]);
       return null;
     }
-    const safe = synchronous && !lost;
+    const safe = synchronous && complete;
     const rows = safe ? 0 : await markRows(inside, tables, since);
     const at = now.toISOString();
     const failover = { from, to, at, since: since?.toISOString() ?? null, synchronous: safe, rows };
@@ -127,11 +139,16 @@ async function markRows(
   since: Date | null,
 ): Promise<number> {
   let count = 0;
+  // A backlog may be long, and no worker begins before its rows are marked.
+  await sql.query(`set local statement_timeout = ${MARKING_MS}`);
   for (const table of tables.filter(({ inertUntilHandOff }) => inertUntilHandOff)) {
-    const [found] = await sql.query<{ ids: string[] }>(dueRows(table), [since]);
+    const [found] = await sql.query<{ ids: string[] }>(dueRows(table), [since], {
+      statementTimeoutMs: MARKING_MS,
+    });
     const ids = found?.ids ?? [];
     for (let from = 0; from < ids.length; from += ROWS_PER_STATEMENT) {
-      const marked = await sql.query(mark(table), [ids.slice(from, from + ROWS_PER_STATEMENT)]);
+      const some = ids.slice(from, from + ROWS_PER_STATEMENT);
+      const marked = await sql.query(mark(table), [some], { statementTimeoutMs: MARKING_MS });
       count += marked.length;
     }
   }
@@ -142,14 +159,19 @@ async function markRows(
 const dueRows = ({ table, createdAt }: QueueTable): string => `
   select coalesce(array_agg(id order by id), '{}') as ids from (
     select id from ${table} where state = 0 and run_at <= now() + interval '${STRAGGLER_SECONDS} s'
-    union all select id from ${table} where state <> 0) j
+    union all select id from ${table} where state = 1) j
   where (${createdAt ?? 'null::timestamptz'} > $1::timestamptz + interval '${CREATED_MARGIN_SECONDS} s') is not true`;
 
-/** Marks the rows $1. A message that has just left appears in the Sent folder with a delay. */
+/**
+ * Marks the rows $1. A message that has just left appears in the Sent folder with a delay. A
+ * claimed row also gets the hand-off marker, which may be missing here: the row then waits as long
+ * after a worker has given it back.
+ */
 const mark = ({ table }: QueueTable): string => `
   update ${table} set ambiguous = true,
+    handoff_at = case when state = 1 then coalesce(handoff_at, now()) else handoff_at end,
     run_at = case when state = 0 then greatest(run_at, now() + interval '${AMBIGUOUS_WAIT_SECONDS} s') else run_at end
-  where id = any(array(select id from ${table} where id = any($1::uuid[]) and not ambiguous order by id for update))
+  where id = any(array(select id from ${table} where id = any($1::uuid[]) order by id for update))
   returning 1`;
 
 const SYNCHRONOUS = 'update instance set synchronous = $1 where id = 1';

@@ -114,10 +114,11 @@ export class InstanceGuard {
     const timeline = await currentTimeline(sql);
     if (timeline === null) return true;
     const moved = this.#timeline > 0 && timeline > this.#timeline;
-    const lost = moved ? await lostSeconds(sql, this.#seen) : 0;
-    if (lost > LOST_AT_MOST_S) return this.#refuse(sql, missing(lost));
+    // A worker that has just started cannot know what the old server had.
+    const lost = moved ? await lostSeconds(sql, this.#seen) : null;
+    if (lost !== null && lost > LOST_AT_MOST_S) return this.#refuse(sql, missing(lost));
     if (recorded !== timeline) {
-      const failover = await followTimeline(sql, this.tables, timeline, lost > 0);
+      const failover = await followTimeline(sql, this.tables, timeline, lost === 0);
       if (failover) this.#log.warn(describeFailover(failover));
     }
     // What this process saw on the old server says nothing about the new one.

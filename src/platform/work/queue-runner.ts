@@ -89,7 +89,7 @@ export class QueueRunner {
       isOurs: (run) => this.#isOurs(run),
       mayBegin: ({ abort }) => this.#active && !abort.signal.aborted,
     });
-    this.#settler = new Settler(results, this.#statements, dispatcher, identity);
+    this.#settler = new Settler(results, this.#statements, dispatcher);
     const { reclaim } = this.#statements;
     this.#comparison = new ClaimComparison(dispatcher.table.queue, work, identity, reclaim);
     this.#pace = new ClaimPace(dispatcher);

@@ -8,7 +8,8 @@ import { claimStatement, MOST_CRASHES } from './claim-statement.ts';
 
 /**
  * The statements of one queue. `handOff`, `load`, `finish`, `again` and `release` change a row only
- * if its fence is the given one.
+ * if its fence is the given one, and if the given worker has claimed it. A server that was promoted
+ * may lack the last claims, and then gives the same fences again (docs/adr/0127).
  */
 export interface QueueStatements {
   /** See `claimStatement`. */
@@ -26,17 +27,18 @@ export interface QueueStatements {
    * ids.
    */
   lock: string;
-  /** Deletes rows that are done. $1 ids, $2 fences. */
+  /** Deletes rows that are done. $1 ids, $2 fences, $3 workers. */
   finish: string;
-  /** Lets rows wait for their next attempt. $1 ids, $2 fences, $3 instants, $4 ambiguous flags. */
-  again: string;
-  /** Gives back rows whose runs had no effect. $1 ids, $2 fences, $3 milliseconds to wait. */
-  release: string;
   /**
-   * Returns the ids of rows that the database still shows as claimed so. $1 ids, $2 fences, $3
-   * workers.
+   * Lets rows wait for their next attempt. $1 ids, $2 fences, $3 workers, $4 instants, $5 ambiguous
+   * flags.
    */
-  claimed: string;
+  again: string;
+  /**
+   * Gives back rows whose runs had no effect. $1 ids, $2 fences, $3 workers, $4 milliseconds to
+   * wait.
+   */
+  release: string;
   /**
    * Gives back rows that the database shows as claimed by this worker, but that have no run in its
    * process. $1 worker, $2 ids and $3 fences of its runs, $4 ids of rows for which a death is
@@ -72,6 +74,7 @@ const dueInMs = (table: string) =>
  */
 const POSITION = 'array_position($1::uuid[], j.id)';
 const STILL_CLAIMED = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${POSITION}] and j.state <> 0`;
+const STILL_OURS = `${STILL_CLAIMED} and j.worker_id = ($3::int[])[${POSITION}]`;
 
 /**
  * The rows that a statement settles. Other code also locks several rows of a permanent queue, in
@@ -80,8 +83,8 @@ const STILL_CLAIMED = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${POSITI
  */
 const settledRows = ({ table, permanent }: QueueTable): string =>
   permanent
-    ? `j.id = any(array(select j.id from ${table} j where ${STILL_CLAIMED} order by j.id for update))`
-    : STILL_CLAIMED;
+    ? `j.id = any(array(select j.id from ${table} j where ${STILL_OURS} order by j.id for update))`
+    : STILL_OURS;
 
 /**
  * Builds the statements of one queue. Each text is constant, so each connection prepares it once.
@@ -99,17 +102,16 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
     finish: `delete from ${table} j where ${settled} returning j.id`,
     again: `
       update ${table} j
-      set state = 0, worker_id = null, handoff_at = null, ambiguous = ($4::boolean[])[${POSITION}], crashes = 0,
-          run_at = greatest(($3::timestamptz[])[${POSITION}], now())${permanent ? ', attempt = 0' : ''}
+      set state = 0, worker_id = null, handoff_at = null, ambiguous = ($5::boolean[])[${POSITION}], crashes = 0,
+          run_at = greatest(($4::timestamptz[])[${POSITION}], now())${permanent ? ', attempt = 0' : ''}
       where ${settled}
       returning j.id`,
     release: `
       update ${table} j
       set state = 0, worker_id = null, handoff_at = null, attempt = greatest(attempt - 1, 0),
-          run_at = now() + $3 * interval '1 ms'
+          run_at = now() + $4 * interval '1 ms'
       where ${settled}
       returning j.id`,
-    claimed: `select j.id from ${table} j where ${STILL_CLAIMED} and j.worker_id = ($3::int[])[${POSITION}]`,
     reclaim: giveBack(
       table,
       `j.worker_id = $1 and (j.fence = ($3::int[])[array_position($2::uuid[], j.id)]) is not true`,

@@ -7,7 +7,6 @@ import type { BatcherOptions } from './batcher.ts';
 import { RateGateSignals } from './rate-gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import { backoff } from './backoff.ts';
-import type { WorkerIdentity } from './worker-identity.ts';
 
 /** How the run of a claimed row ended. An `outcome` of `null` means that the run had no effect. */
 export interface Ending {
@@ -38,8 +37,8 @@ const PAUSE_MS = { first: 50, longest: 2_000 };
 
 /**
  * Writes how runs ended. One transaction updates the queue rows and the records of many runs
- * (docs/adr/0004). Every statement checks the fencing token of each claim, so a late or repeated
- * batch does no harm.
+ * (docs/adr/0004). Every statement checks the fencing token and the worker of each claim, so a late
+ * or repeated batch does no harm.
  */
 export class Settler {
   readonly #log: Logger;
@@ -51,7 +50,6 @@ export class Settler {
     private readonly sql: SqlPool,
     private readonly statements: QueueStatements,
     private readonly dispatcher: AnyDispatcher,
-    private readonly identity: Pick<WorkerIdentity, 'id'>,
   ) {
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
@@ -76,35 +74,13 @@ export class Settler {
    * @returns whether all results are written. Rows that are not stay claimed until `reclaim` or a
    *   sweep gives them back.
    */
-  async settle(all: readonly Ending[]): Promise<boolean> {
-    const endings = await this.#stillClaimed(all);
-    await this.#writeFenced(resultsOf(all.filter((each) => !endings.includes(each))));
+  async settle(endings: readonly Ending[]): Promise<boolean> {
     const released = await this.#release(endings.filter(({ outcome }) => outcome === null));
     // All batches use the same order, so that two of them cannot deadlock.
     const ended = endings
       .filter(({ outcome }) => outcome !== null)
       .toSorted((a, b) => compare(a.job, b.job));
     return (await this.#write(ended)) && released;
-  }
-
-  /**
-   * Leaves out runs that began when this process was another worker, if the database does not show
-   * their claims. A server that was promoted may lack the last claims, and then gives the same
-   * fencing tokens again (docs/adr/0127). Such rows are looked up.
-   */
-  async #stillClaimed(endings: readonly Ending[]): Promise<readonly Ending[]> {
-    const former = endings.filter(({ worker }) => worker !== this.identity.id);
-    if (former.length === 0) return endings;
-    const claimed = new Set<string>();
-    await this.#repeat(async () => {
-      const rows = await this.sql.query<{ id: string }>(this.statements.claimed, [
-        former.map(({ job }) => job.id),
-        former.map(({ job }) => job.fence),
-        former.map(({ worker }) => worker),
-      ]);
-      for (const { id } of rows) claimed.add(id);
-    });
-    return endings.filter((each) => !former.includes(each) || claimed.has(each.job.id));
   }
 
   /** Gives rows back as if they had not been claimed. */
@@ -114,6 +90,7 @@ export class Settler {
       this.sql.query(this.statements.release, [
         endings.map(({ job }) => job.id),
         endings.map(({ job }) => job.fence),
+        endings.map(({ worker }) => worker),
         Math.max(...endings.map(({ waitMs }) => waitMs)),
       ]),
     );
@@ -174,6 +151,7 @@ export class Settler {
   async #writeTogether(endings: readonly Ending[]): Promise<Settled<ClaimedRow, unknown>[]> {
     const settled = resultsOf(endings);
     const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
+    const workers = new Map(endings.map(({ job, worker }) => [job, worker]));
     let committed: () => void = () => undefined;
     let kept: typeof settled = [];
     await this.sql.transaction(async (sql) => {
@@ -189,6 +167,7 @@ export class Settler {
         const rows = await sql.query<{ id: string }>(this.statements.finish, [
           done.map(({ job }) => job.id),
           done.map(({ job }) => job.fence),
+          done.map(({ job }) => workers.get(job)),
         ]);
         for (const { id } of rows) ours.add(id);
       }
@@ -196,6 +175,7 @@ export class Settler {
         const rows = await sql.query<{ id: string }>(this.statements.again, [
           again.map(({ job }) => job.id),
           again.map(({ job }) => job.fence),
+          again.map(({ job }) => workers.get(job)),
           again.map(({ next }) => next.at),
           again.map(({ next }) => next.ambiguous),
         ]);
