@@ -18,7 +18,7 @@ const MOST_REMEMBERED = 10_000;
 /**
  * Divides the slots of a process fairly: neither one application nor slow receivers together can
  * take all of them. A slow webhook without a delivery may begin one beyond the share of slow ones,
- * so that it can prove that it is fast, while `slowWithFirst` allows it and its application has
+ * so that it can prove that it is fast. `slowWithFirst` bounds that, and its application must have
  * fewer deliveries than that share.
  */
 export class DeliveryShares {

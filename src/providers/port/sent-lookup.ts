@@ -10,7 +10,7 @@ export interface SentTraces {
   since: Date;
   /**
    * Whether a Message-ID was generated here. A copy with such a Message-ID, other than that of the
-   * message, is another message of ours, because servers do not make up such ones. Default: none is.
+   * message, is another message of ours: servers do not make them up. Default: none is.
    */
   isGenerated?(messageIdHeader: string): boolean;
 }
