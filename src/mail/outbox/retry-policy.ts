@@ -127,7 +127,8 @@ function isFinal({
 /**
  * Decides whether, when and over which route a failed message is attempted again. No attempt is
  * made after the deadline, and the last one is made exactly at it. Only a message that waits for
- * our own limit may be tried until `lastStartAt`. A switch to the mailing service restarts the schedule, with the same deadline.
+ * our own limit may be tried until `lastStartAt`. A switch to the mailing service restarts the
+ * schedule, with the same deadline.
  */
 export function decideRetry(input: RetryInput): RetryDecision {
   const { code, now, retryLimitAt } = input;
