@@ -62,7 +62,7 @@ describe('a reminder that is due', () => {
     return new ReminderDispatcher(
       new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
       clock,
-      new EmailReminderSender(connectors, clock),
+      new EmailReminderSender(fixture.config, connectors, clock),
       new SmsReminderSender(gateway, fixture.config),
       new WebhookReminderSender(egress, secretBox, clock),
     );
@@ -294,6 +294,33 @@ describe('a reminder that is due', () => {
       expect(lookUps).toBe(3);
       expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 4 });
       expect(await mailbox(to)).toHaveLength(before + 1);
+    });
+
+    it('is not taken for sent because of one that is only similar', async () => {
+      dispatcher = build(new RecordingSmsGateway(fixture.database), () =>
+        Promise.resolve({ found: false, conclusive: false, similar: true }),
+      );
+      const to = 'unknown-lost@sandbox.test';
+      const { event, id } = await due(notificationOf.email(30), to);
+      const before = (await mailbox(to)).length;
+      await fire(id);
+      for (let lookUps = 0; lookUps < 2; lookUps += 1) {
+        expect(await fire(id, { ambiguous: true })).toMatchObject({ next: { kind: 'again' } });
+        expect(await reminder(event)).toMatchObject({ status: 'scheduled' });
+      }
+      await fire(id, { ambiguous: true });
+      expect(await reminder(event)).toMatchObject({ status: 'sent' });
+      expect(await mailbox(to)).toHaveLength(before + 1);
+    });
+
+    it('is looked up more than once if a failover marked it before its first attempt', async () => {
+      dispatcher = build(new RecordingSmsGateway(fixture.database), () =>
+        Promise.resolve({ found: false, conclusive: false }),
+      );
+      const { id } = await due(notificationOf.email(30), freshAddress());
+      const { next } = await fire(id, { ambiguous: true });
+      const at = new Date(clock.now().getTime() + 45_000);
+      expect(next).toEqual({ kind: 'again', at, ambiguous: true });
     });
 
     it('is looked up even when the event has begun meanwhile', async () => {

@@ -64,16 +64,34 @@ describe('SendDispatcher: our own limit on requests to the provider', () => {
     expect(await send.job(id)).toMatchObject({ status: 'successful', route: 'account' });
   });
 
-  it('keeps the deadline: the last attempt is made at it', async () => {
+  it('tries a message with a single attempt as soon as the limit allows it', async () => {
+    send.server.answers = [waits(15), waits(15)];
+    const id = await send.accept({ retry_limit_datetime: 0 });
+    expect(await send.toTheEnd(id)).toEqual([0, 15, 30]);
+    expect(send.server.taken).toHaveLength(1);
+    const { status, attempts } = await send.job(id);
+    expect(status).toBe('successful');
+    expect(attempts[0]).toMatchObject({ rule: 'own-limit' });
+  });
+
+  it('gives a message with a single attempt up after an hour', async () => {
+    send.server.answers = Array.from({ length: 8 }, () => waits(1_500));
+    const id = await send.accept({ retry_limit_datetime: 0 });
+    expect(await send.toTheEnd(id)).toEqual([0, 1_500, 3_000, 3_660]);
+    expect(send.server.taken).toEqual([]);
+    expect(await send.job(id)).toMatchObject({ status: 'failed' });
+  });
+
+  it('keeps the deadline: after the attempt at it, a message waits a minute at most', async () => {
     send.server.answers = Array.from({ length: 8 }, () => waits(40));
     const retry_limit_datetime = Math.floor(send.clock.now().getTime() / 1000) + 60;
     const id = await send.accept({ retry_limit_datetime });
     const times = await send.toTheEnd(id);
-    expect(times).toHaveLength(3);
+    expect(times.map((at) => Math.round(at / 10) * 10)).toEqual([0, 40, 60, 100, 120]);
     const job = await send.job(id);
     expect(job).toMatchObject({ status: 'failed', reason: expect.stringContaining('40 s') });
     expect(job.attempts.map(({ rule }: { rule: string }) => rule)).toEqual([
-      'own-limit', 'last-attempt', 'deadline',
+      'own-limit', 'last-attempt', 'own-limit', 'own-limit', 'deadline',
     ]); // prettier-ignore
   });
 });

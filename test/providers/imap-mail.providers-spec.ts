@@ -6,6 +6,7 @@ import type {
   OutgoingMessage,
   ProviderAccount,
   SendControl,
+  SentTraces,
 } from '../../src/providers/port/connector.ts';
 import type { ImapLimits } from '../../src/providers/imap/imap-limits.ts';
 import { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
@@ -121,6 +122,24 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
         found: false,
         conclusive: hasSent,
       });
+    });
+
+    it('may be one with the same recipients and subject, but not another message of ours', async () => {
+      const user = await servers.addUser();
+      const { mail } = portOf();
+      const filing = accountOf(user, { smtp_files_sent: true });
+      const since = new Date();
+      const ours = letter(user, user);
+      await mail.fileSent(accountOf(user), ours.messageIdHeader, ours.mime);
+      const isGenerated = (header: string) => header === ours.messageIdHeader;
+      const subject = /^Subject: (.*)$/m.exec(ours.mime.toString())?.[1]?.trim() ?? null;
+      const traces = { recipients: [user.email], subject, since };
+      const look = (known: SentTraces) => mail.findSent(filing, '<lost@here.test>', known);
+      expect(await look(traces)).toEqual({ found: false, conclusive: false, similar: true });
+      expect(await look({ ...traces, isGenerated })).toEqual({ found: false, conclusive: true });
+      const theirs = letter(user, user);
+      await mail.fileSent(accountOf(user), theirs.messageIdHeader, theirs.mime);
+      expect(await look({ ...traces, isGenerated })).toMatchObject({ similar: true });
     });
 
     it('cannot be looked up while the mailbox cannot be reached', async () => {

@@ -1,5 +1,6 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import type { Lease } from '../../platform/work/dispatcher.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import {
@@ -8,6 +9,7 @@ import {
 } from '../../providers/port/connector-registry.ts';
 import type { SendPhase } from '../../platform/base/errors/provider-error.ts';
 import { compose } from '../../formats/mime/compose.ts';
+import { isGeneratedId } from '../../mail/composing/generated-ids.ts';
 import { failureOf, LeaseLostError, sendControl } from '../../mail/outbox/hand-over.ts';
 import type { DueReminder, ReminderLookUp, ReminderSender } from './due-reminder.ts';
 import { deliveryOfProviderError, type ReminderDelivery } from './reminder-policy.ts';
@@ -21,16 +23,23 @@ export class EmailReminderSender implements ReminderSender {
   readonly type = 'email';
 
   constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}
 
   async lookUp(reminder: DueReminder, account: ConnectedAccount): Promise<ReminderLookUp> {
     const { recipient, content, dueAt } = reminder;
-    const traces = { recipients: [recipient], subject: content['subject'] ?? '', since: dueAt };
+    const traces = {
+      recipients: [recipient],
+      subject: content['subject'] ?? '',
+      since: dueAt,
+      isGenerated: isGeneratedId(this.config.outbox.mailDomain),
+    };
     const mail = this.connectors.requireMail(account.provider);
     const looked = await mail.findSent(account, messageIdOf(reminder), traces);
-    if (looked.found || looked.similar) return 'sent';
+    // One that is only similar may be another reminder of the same event.
+    if (looked.found) return 'sent';
     return looked.conclusive ? 'not-sent' : 'unproven';
   }
 

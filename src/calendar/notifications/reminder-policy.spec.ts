@@ -14,6 +14,7 @@ const secondsUntil = (at: Date | null) => at && (at.getTime() - now.getTime()) /
 
 describe('another look-up of a reminder', () => {
   it.each([
+    [1, 45],
     [2, 45],
     [3, 120],
     [4, null],

@@ -70,12 +70,13 @@ export function nextReminderAttempt(
 
 /**
  * Time of another look-up after one that proved nothing, because Sent folders lag behind.
- * @param attempts attempts so far, this look-up included
+ * @param attempts attempts so far, this look-up included. The first one was a look-up itself if a
+ *   failover of the database has marked the reminder (ADR 0127).
  * @returns `null` if the reminder is to be sent again: two more look-ups proved nothing, or a later
  *   one would leave no time before the event
  */
 export function nextReminderLookUp(attempts: number, now: Date, expiresAt: Date): Date | null {
-  const seconds = MORE_LOOK_UPS_SECONDS[attempts - 2];
+  const seconds = MORE_LOOK_UPS_SECONDS[Math.max(0, attempts - 2)];
   if (seconds === undefined) return null;
   const at = now.getTime() + seconds * 1000;
   return at > expiresAt.getTime() - LAST_BEFORE_SECONDS * 1000 ? null : new Date(at);

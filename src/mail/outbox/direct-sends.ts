@@ -217,6 +217,7 @@ export class DirectSends implements OnModuleDestroy {
     const job: SendJobRow = {
       id, fence: 0, attempt: 1, ambiguous: false, gateId: accountId, dueAt: at, gateFailures: 0, retryLimitAt: at,
       route: 'account', failures: 0, lookUps: 0, resendAttempt: null, putOff: null, held: false, paused: false,
+      direct: true,
     }; // prettier-ignore
     const outcomes = [await this.#attempt(job, message, lease)];
     if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message, job))) {
@@ -262,7 +263,8 @@ export class DirectSends implements OnModuleDestroy {
     try {
       const opened = await this.routes.find('account', message);
       if (!opened) return false;
-      return (await opened.findSent(message.messageIdHeader, tracesOf(message, job))).found;
+      const traces = tracesOf(message, job, this.config.outbox.mailDomain);
+      return (await opened.findSent(message.messageIdHeader, traces)).found;
     } catch (error) {
       this.#log.warn(
         `message ${message.id} could not be looked up at once; a worker will look it up later: ${String(error)}`,

@@ -27,6 +27,7 @@ const input = (code: ProviderErrorCode, overrides: Partial<RetryInput> = {}): Re
   failures: 1,
   now,
   retryLimitAt: inSeconds(DAY),
+  lastStartAt: inSeconds(DAY + 60),
   retryAfterSeconds: null,
   ownLimit: false,
   retryRejected: false,
@@ -274,6 +275,24 @@ describe('decideLookUp', () => {
       rule: 'look-up',
     });
     expect(lookUp(30, inSeconds(-DAY - 1))).toEqual({ kind: 'stop', rule: 'unknown' });
+  });
+});
+
+describe('a message at its deadline that our own limit kept from being tried', () => {
+  const wait = (retryAfterSeconds: number, lastStart: number) =>
+    decide('rate-limited', {
+      retryLimitAt: now, lastStartAt: inSeconds(lastStart), ownLimit: true, retryAfterSeconds,
+    }); // prettier-ignore
+
+  it('is tried when the limit allows it, but not later than any other that had to wait', () => {
+    expect(wait(15, 3_660)).toEqual({ kind: 'retry', at: inSeconds(15), rule: 'own-limit' });
+    expect(wait(9_000, 60)).toEqual({ kind: 'retry', at: inSeconds(60), rule: 'own-limit' });
+    expect(wait(15, 0)).toEqual({ kind: 'stop', rule: 'deadline' });
+  });
+
+  it('ends if the provider was asked', () => {
+    const asked = { retryLimitAt: now, lastStartAt: inSeconds(60) };
+    expect(decide('rate-limited', asked)).toEqual({ kind: 'stop', rule: 'deadline' });
   });
 });
 

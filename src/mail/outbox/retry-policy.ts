@@ -38,6 +38,8 @@ export interface RetryInput {
   now: Date;
   /** Instant of the last attempt. */
   retryLimitAt: Date;
+  /** Until when a message that had to wait for us may still be tried (`lastStartOf`). */
+  lastStartAt: Date;
   /** Seconds that the provider asked to wait, or `null`. */
   retryAfterSeconds: number | null;
   /**
@@ -124,8 +126,9 @@ function isFinal({
 
 /**
  * Decides whether, when and over which route a failed message is attempted again. No attempt is
- * made after the deadline, and the last one is made exactly at it. A switch to the mailing service
- * restarts the schedule, with the same deadline.
+ * made after the deadline, and the last one is made exactly at it. Only a message that waits for
+ * our own limit may be tried until `lastStartAt`. A switch to the mailing service restarts the
+ * schedule, with the same deadline.
  */
 export function decideRetry(input: RetryInput): RetryDecision {
   const { code, now, retryLimitAt } = input;
@@ -134,7 +137,7 @@ export function decideRetry(input: RetryInput): RetryDecision {
   // A look-up sends nothing, so it is made even after the deadline, and before any switch of the
   // route.
   if (code === 'outcome-unknown') return { kind: 'retry', at: firstLookUp(input), rule: 'look-up' };
-  if (now >= retryLimitAt) return { kind: 'stop', rule: 'deadline' };
+  if (now >= retryLimitAt) return afterDeadline(input);
   const rule = relayRule(input);
   if (rule && input.relayAvailable) return { kind: 'switch', rule };
   const base = backoffSeconds(input.failures);
@@ -145,6 +148,12 @@ export function decideRetry(input: RetryInput): RetryDecision {
   if (input.ownLimit) return { kind: 'retry', at, rule: 'own-limit' };
   if (asked > base) return { kind: 'retry', at, rule: 'provider-asked' };
   return { kind: 'retry', at, rule: base === BACKOFF_SECONDS.longest ? 'hourly' : 'backoff' };
+}
+
+function afterDeadline({ now, ownLimit, lastStartAt, retryAfterSeconds }: RetryInput) {
+  if (!ownLimit || now >= lastStartAt) return { kind: 'stop', rule: 'deadline' } as const;
+  const at = after(now, retryAfterSeconds ?? 0);
+  return { kind: 'retry', at: at < lastStartAt ? at : lastStartAt, rule: 'own-limit' } as const;
 }
 
 /**
@@ -175,16 +184,17 @@ export function decideLookUp(looked: number, now: Date, retryLimitAt: Date): Ret
  * Decides what follows a look-up that neither found the message nor proved that it was not sent:
  * two more look-ups, then `onUnknown`. Nothing is sent after the deadline.
  * @param lookUps such look-ups since the outcome became unknown, including this one
+ * @param deadline `resendLimitOf` the message
  */
 export function decideUnproven(
   lookUps: number,
   now: Date,
-  retryLimitAt: Date,
+  deadline: Date,
   onUnknown: OnUnknown,
 ): Retry | { kind: 'resend'; rule: 'resend' } | Stop {
   const wait = LOOK_UP_SECONDS[lookUps];
   if (wait !== undefined) return { kind: 'retry', at: after(now, wait), rule: 'look-up' };
-  if (onUnknown === 'fail' || now >= retryLimitAt) return { kind: 'stop', rule: 'unknown' };
+  if (onUnknown === 'fail' || now >= deadline) return { kind: 'stop', rule: 'unknown' };
   return { kind: 'resend', rule: 'resend' };
 }
 

@@ -80,6 +80,11 @@ export interface SendJobRow extends ClaimedRow, RouteProgress {
   held: boolean;
   /** Whether the message waited because sending was paused (ADR 0090). */
   paused: boolean;
+  /**
+   * Whether a request waits for the result, so that the message is never tried again. Default:
+   * false.
+   */
+  direct?: boolean;
 }
 
 /** Result of an attempt, for `recordSends` to write. */

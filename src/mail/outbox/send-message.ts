@@ -23,6 +23,7 @@ import {
   needsLookUp,
   isResent,
   isTooLate,
+  lastStartOf,
   lineOf,
   remaining,
   secondsMissed,
@@ -352,6 +353,7 @@ export class MessageSender {
       // time, and a clock that is behind would allow it a second attempt.
       now: now < job.dueAt ? job.dueAt : now,
       retryLimitAt: job.retryLimitAt,
+      lastStartAt: job.direct ? job.retryLimitAt : lastStartOf(job),
       retryAfterSeconds: end.retryAfterSeconds ?? null,
       ownLimit: end.ownLimit ?? false,
       retryRejected: this.config.outbox.retryRejected,

@@ -15,6 +15,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { RelayRoutes } from '../relay/relay-routes.ts';
 import { fieldsOfMessage, subjectOf } from '../../formats/mime/message-header.ts';
 import { isFromItself } from '../../formats/mime/sender-identity.ts';
+import { isGeneratedId } from '../composing/generated-ids.ts';
 import type { SendJobRow, StoredMessage } from './send-attempt.ts';
 
 /** A route over which a message can be sent now. */
@@ -125,11 +126,14 @@ export class SendRoutes {
 /**
  * What is known of a message that is looked up. No attempt of unknown outcome is older than its due
  * time: a message is not edited after one, and a release from quarantine keeps the due time.
+ * @param mailDomain `MAIL_DOMAIN`
  */
 export function tracesOf(
   { envelope, mime }: StoredMessage,
   { dueAt }: Pick<SendJobRow, 'dueAt'>,
+  mailDomain: string,
 ): SentTraces {
   const subject = mime && subjectOf(fieldsOfMessage(mime));
-  return { recipients: envelope.recipients, subject, since: dueAt };
+  const isGenerated = isGeneratedId(mailDomain);
+  return { recipients: envelope.recipients, subject, since: dueAt, isGenerated };
 }

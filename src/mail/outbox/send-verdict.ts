@@ -58,12 +58,24 @@ export function deadlineOf({ retryLimitAt, dueAt }: Times): Date {
   return new Date(dueAt.getTime() + SINGLE_ATTEMPT_SECONDS * 1000);
 }
 
+/** Until when an attempt may begin that had to wait for us: a minute after `deadlineOf`. */
+export function lastStartOf(job: Times): Date {
+  return new Date(deadlineOf(job).getTime() + OVERDUE_SECONDS * 1000);
+}
+
 /**
  * Whether the deadline passed before a worker picked the message up. Sending it that late would
  * surprise the recipient.
  */
-export function isTooLate(job: Times, now: Date): boolean {
-  return now.getTime() > deadlineOf(job).getTime() + OVERDUE_SECONDS * 1000;
+export const isTooLate = (job: Times, now: Date): boolean => now > lastStartOf(job);
+
+/**
+ * When a message is no longer sent after a look-up: its retry limit, or `lastStartOf` if it was
+ * never attempted. Only a failover of the database makes such a message look attempted (ADR 0127);
+ * each of its claims was then a look-up that proved nothing, or is the current one.
+ */
+export function resendLimitOf(job: SendJobRow): Date {
+  return job.attempt === job.lookUps + 1 ? lastStartOf(job) : job.retryLimitAt;
 }
 
 /** Whether an attempt before the current one was made, or may have been. */
@@ -315,13 +327,14 @@ export function withOpeningTime(
   outcome: Outcome<SendResult>,
   signal: RateGateSignal,
   now: Date,
-  { retryLimitAt }: SendJobRow,
+  job: SendJobRow,
 ): Outcome<SendResult> {
   const { next, result } = outcome;
   if (signal.kind !== 'close' || next.kind !== 'again' || !result.attempt) return outcome;
   const opensAt = new Date(now.getTime() + signal.seconds * 1000);
   if (next.at >= opensAt) return outcome;
-  const nextAt = opensAt < retryLimitAt ? opensAt : retryLimitAt;
+  const limit = now < job.retryLimitAt ? job.retryLimitAt : lastStartOf(job);
+  const nextAt = opensAt < limit ? opensAt : limit;
   return { ...outcome, result: { ...result, attempt: { ...result.attempt, nextAt } } };
 }
 

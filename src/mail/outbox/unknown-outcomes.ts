@@ -10,7 +10,14 @@ import type { SentLookup } from '../../providers/port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
 import type { Attempt, LoadedAttempt, SendResult } from './send-attempt.ts';
-import { concluded, deferredBefore, remaining, sent } from './send-verdict.ts';
+import {
+  concluded,
+  deferredBefore,
+  lastStartOf,
+  remaining,
+  resendLimitOf,
+  sent,
+} from './send-verdict.ts';
 import { SendRoutes, tracesOf } from './send-routes.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
@@ -46,7 +53,7 @@ export class UnknownOutcomes {
     if (looked.found && message.accepted.length === 0)
       return this.#found({ ...attempt, handedOff: true });
     if (looked.found || !looked.conclusive) return this.#unproven(attempt, looked.similar === true);
-    if (startedAt >= job.retryLimitAt) {
+    if (startedAt >= resendLimitOf(job)) {
       const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
       return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'deadline' });
     }
@@ -73,7 +80,8 @@ export class UnknownOutcomes {
     // The mailing service that received the message was removed, so the message cannot be looked
     // up.
     if (!opened) return { found: false, conclusive: false };
-    return opened.findSent(message.messageIdHeader, tracesOf(message, job));
+    const traces = tracesOf(message, job, this.config.outbox.mailDomain);
+    return opened.findSent(message.messageIdHeader, traces);
   }
 
   async #failed(attempt: LoadedAttempt, error: unknown): Promise<Outcome<SendResult>> {
@@ -104,7 +112,7 @@ export class UnknownOutcomes {
     const { retryLimitAt } = job;
     const [code, retryRejected] = ['temporary', false] as const;
     const decision = decideRetry({
-      code, route, failures, now, retryLimitAt, retryRejected,
+      code, route, failures, now, retryLimitAt, lastStartAt: lastStartOf(job), retryRejected,
       retryAfterSeconds: null, ownLimit: false, relayAvailable: false, random: Math.random(),
     }); // prettier-ignore
     const rest = {
@@ -123,7 +131,7 @@ export class UnknownOutcomes {
     const lookUps = job.lookUps + 1;
     const now = this.clock.now();
     const onUnknown = similar ? 'fail' : (message.onUnknown ?? this.config.outbox.onUnknown);
-    const decision = decideUnproven(lookUps, now, job.retryLimitAt, onUnknown);
+    const decision = decideUnproven(lookUps, now, resendLimitOf(job), onUnknown);
     const detail = similar ? SIMILAR : PROVES_NOTHING;
     const end = { code: 'outcome-unknown', phase: null, detail } as const;
     return concluded({ ...attempt, job: { ...job, lookUps } }, now, end, decision);

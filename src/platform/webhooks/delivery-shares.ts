@@ -6,6 +6,8 @@ export interface ShareLimits {
   perApplication: number;
   /** Those of slow webhooks together, and of webhooks without a delivery in this process. */
   slow: number;
+  /** Those of them together if each further one is the only delivery of its webhook. */
+  slowWithFirst: number;
 }
 
 /** A delivery that takes longer makes its webhook a slow one, in milliseconds. */
@@ -15,7 +17,9 @@ const MOST_REMEMBERED = 10_000;
 
 /**
  * Divides the slots of a process fairly: neither one application nor slow receivers together can
- * take all of them. Every webhook may have one delivery, so that it can prove that it is fast.
+ * take all of them. A slow webhook without a delivery may begin one beyond the share of slow ones,
+ * so that it can prove that it is fast. `slowWithFirst` bounds that, and its application must have
+ * fewer deliveries than that share.
  */
 export class DeliveryShares {
   readonly #applications = new KeyedCount();
@@ -33,8 +37,7 @@ export class DeliveryShares {
   take(applicationId: string, webhookId: string): (() => void) | null {
     if (this.#applications.get(applicationId) >= this.limits.perApplication) return null;
     const slow = !this.#fast.has(webhookId);
-    const first = this.#webhooks.get(webhookId) === 0;
-    if (slow && !first && this.#slow >= this.limits.slow) return null;
+    if (slow && this.#slow >= this.#slowLimit(applicationId, webhookId)) return null;
     const count = (amount: number) => {
       this.#applications.add(applicationId, amount);
       this.#webhooks.add(webhookId, amount);
@@ -42,6 +45,12 @@ export class DeliveryShares {
     };
     count(1);
     return () => count(-1);
+  }
+
+  #slowLimit(applicationId: string, webhookId: string): number {
+    const { slow, slowWithFirst } = this.limits;
+    const first = this.#webhooks.get(webhookId) === 0;
+    return first && this.#applications.get(applicationId) < slow ? slowWithFirst : slow;
   }
 
   /** Notes how long a delivery took, in milliseconds. */

@@ -72,7 +72,7 @@ const LOADING: RowLoading = {
  */
 const SLOTS = 192;
 /** Shares of these slots (ADR 0132). */
-const SHARES = { perApplication: 144, slow: 96 };
+const SHARES = { perApplication: 144, slow: 96, slowWithFirst: 144 };
 /** When a row is tried again whose share is used up, in milliseconds. */
 const SHARE_PAUSE_MS = 1_000;
 /**

@@ -64,7 +64,7 @@ export async function isAmongSent(
 
 /**
  * Whether a message with the same recipients and subject was filed since then: a server may replace
- * the Message-ID of what it files.
+ * the Message-ID of what it files. Other messages of ours that kept theirs do not count.
  * @returns `null` if too many messages were filed since then
  */
 export async function isLikeAmongSent(
@@ -91,7 +91,8 @@ export async function isLikeAmongSent(
 function mayBe({ envelope, internalDate }: FetchMessageObject, traces: SentTraces): boolean {
   const filedAt = new Date(internalDate ?? Date.now()).getTime();
   if (!envelope || filedAt < traces.since.getTime() - SKEW_MS) return false;
-  const { to = [], cc = [], bcc = [], subject = null } = envelope;
+  const { to = [], cc = [], bcc = [], subject = null, messageId = '' } = envelope;
+  if (traces.isGenerated?.(messageId)) return false;
   const recipients = [...to, ...cc, ...bcc].flatMap(({ address }) => address?.toLowerCase() ?? []);
   const wanted = new Set(traces.recipients.map((one) => one.toLowerCase()));
   // Copies often lack hidden recipients.

@@ -8,6 +8,11 @@ export interface SentTraces {
   subject: string | null;
   /** No attempt was made before this time. */
   since: Date;
+  /**
+   * Whether a Message-ID was generated here. A copy with such a Message-ID, other than that of the
+   * message, is another message of ours: servers do not make them up. Default: none is.
+   */
+  isGenerated?(messageIdHeader: string): boolean;
 }
 
 /** Result of a look-up of a sent message. */
