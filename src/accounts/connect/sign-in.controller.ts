@@ -158,7 +158,11 @@ export class SignInController {
 
   #sent({ req }: Response): Promise<Visit> {
     const secret = this.visits.cookie.read(req.headers.cookie);
-    return this.visits.submit(linkIn(req), secret, (req.body as Fields | null | undefined)?.['csrf']);
+    return this.visits.submit(
+      linkIn(req),
+      secret,
+      (req.body as Fields | null | undefined)?.['csrf'],
+    );
   }
 }
 

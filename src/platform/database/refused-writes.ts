@@ -2,9 +2,9 @@ import type pg from 'pg';
 import { monotonicMs } from '../base/time/clock.ts';
 
 /**
- * SQLSTATE of a database that answers and stores nothing: its disk is full. Whether it is read-only,
- * it says itself, and after a failover another server answers. 53400 is no such code: statements
- * meet it when what they sort exceeds `temp_file_limit`, also statements that only read.
+ * SQLSTATE of a database that answers and stores nothing: its disk is full. Whether it is
+ * read-only, it says itself, and after a failover another server answers. 53400 is no such code:
+ * statements meet it when what they sort exceeds `temp_file_limit`, also if they only read.
  */
 const DISK_FULL = '53100';
 

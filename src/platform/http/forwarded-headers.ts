@@ -21,7 +21,8 @@ function proxyWarning(setting: string, trusted: TrustedProxies): (request: Reque
 
 /**
  * Sets address, protocol and host of requests that arrived at the operators' listener by the
- * proxies that this listener trusts. For all other requests Express sets it, by its setting `trust proxy`.
+ * proxies that this listener trusts. For all other requests Express sets them, by its setting
+ * `trust proxy`.
  * @param main proxies in front of the main listener (`TRUST_PROXY`)
  * @param operators proxies in front of the operators' listener (`OPERATOR_TRUST_PROXY`)
  */

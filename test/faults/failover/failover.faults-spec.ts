@@ -21,9 +21,9 @@ async function schedule(failover: FailoverWorld): Promise<string[]> {
   return accepted;
 }
 
-/** Makes all messages due in three seconds, however long it took to post them. */
+/** Makes all messages due soon, but not before the standby has this change and is blocked. */
 const DUE_SOON = `
-  update send_job set run_at = now() + interval '3 s', due_at = now() + interval '3 s'`;
+  update send_job set run_at = now() + interval '6 s', due_at = now() + interval '6 s'`;
 const FOUND = `
   select count(distinct job_id) as n from job_attempt where detail like '%found among the sent messages%'`;
 const AUDITED = `select details from audit_entry where action = 'instance.failed_over'`;
