@@ -13,7 +13,13 @@ export interface CommandLine {
 
 const ID = '019aa1b2-0000-7000-8000-000000000001';
 /** What stands for the words that a page leaves to its reader. */
-const EXAMPLES: Readonly<Record<string, string>> = { n: '5', level: 'debug', time: '10m' };
+const EXAMPLES: Readonly<Record<string, string>> = {
+  n: '5',
+  level: 'debug',
+  time: '10m',
+  units: '1000',
+  requests: '1000',
+};
 
 /** Words before the arguments: how a line calls a program. */
 const PROGRAMS = {
