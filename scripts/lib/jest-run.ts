@@ -44,7 +44,9 @@ export async function runJest(options: readonly string[]): Promise<JestRun> {
   const file = path.join(folder, 'results.json');
   try {
     const chosen = options.map((argument) => JSON.stringify(argument));
-    const command = [npmScript('jest'), ...chosen, '--json', `--outputFile=${file}`].join(' ');
+    // What a test has left open must not keep the whole run from ending.
+    const ending = ['--forceExit', '--json', `--outputFile=${file}`];
+    const command = [npmScript('jest'), ...chosen, ...ending].join(' ');
     const { code } = await runCommand(command, 'inherit');
     if (!fs.existsSync(file)) {
       return { passed: 0, failed: 1, failures: ['Jest ended without results'], tests: [] };
