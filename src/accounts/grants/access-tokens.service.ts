@@ -193,9 +193,9 @@ export class AccessTokens {
   }
 
   /**
-   * Makes room for the token of a sign-in, in the caller's transaction: if the account has the most
-   * valid tokens, those that were unused for the longest time are revoked. A sign-in never fails
-   * because of them.
+   * Makes room for the token of a sign-in, in the caller's transaction. An account at its ceiling
+   * of valid tokens loses the token that was unused for the longest time. So a sign-in never fails
+   * because of the ceiling.
    */
   async makeRoom(sql: Sql, accountId: string): Promise<void> {
     const { limit } = this.config.quotas.ceilings.tokens;

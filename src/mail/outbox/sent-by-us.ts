@@ -104,8 +104,8 @@ export async function textsOfSent(sql: Sql, ids: readonly string[]): Promise<Sen
 /**
  * Sent messages that the mirror does not have under their announced ids.
  * @param ids of rows of the outbox
- * @returns the messages by these ids, without those that failed, those that the mirror has
- *   already, and those without a copy
+ * @returns messages by their ids. Left out are messages that failed, that have no copy, or that the
+ *   mirror has already
  */
 export async function unmirroredSent(
   sql: Sql,

@@ -13,7 +13,7 @@ import { notWaiting, seen, type SeenSend } from './steered-sends.ts';
 
 /** A decision about an unknown outcome. */
 export interface Settlement {
-  /** `sent`: all recipients have it but those that refused it. */
+  /** `sent`: everybody has it, except recipients who refused it. */
   outcome: 'sent' | 'not-sent';
   /** Words of the operator. Users see them in the timeline. */
   why: string;

@@ -70,7 +70,7 @@ export const settleJobSchema = z
   .object({
     outcome: z
       .enum(SETTLED_OUTCOMES)
-      .describe('`sent`: all recipients have the message but those that refused it'),
+      .describe('`sent`: everybody has the message, except recipients who refused it'),
     reason: z
       .string()
       .trim()

@@ -40,7 +40,7 @@ const MINUTE_MS = 60_000;
 const KEEP_MS = 5_000;
 /** For numbers that change slowly: sums over all files, or over the days of a month. */
 const KEEP_SLOW_MS = 60_000;
-/** How long operators are told of a failover. */
+/** How long the overview shows a failover. */
 const FAILOVER_SHOWN_MS = 86_400_000;
 
 const NO_SENDS = {

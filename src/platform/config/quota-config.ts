@@ -88,7 +88,7 @@ export function quotaConfig(env: z.output<typeof schema>) {
     ceilings: {
       /** Webhooks of one application. */
       webhooks: { setting: 'QUOTA_APPLICATION_WEBHOOKS', limit: env.QUOTA_APPLICATION_WEBHOOKS },
-      /** Drafts of one account, including those that other programs stored in its mailbox. */
+      /** Drafts of one account, also drafts that other programs have stored in its mailbox. */
       drafts: { setting: 'QUOTA_ACCOUNT_DRAFTS', limit: env.QUOTA_ACCOUNT_DRAFTS },
       /** Valid access tokens of one account. */
       tokens: { setting: 'QUOTA_ACCOUNT_TOKENS', limit: env.QUOTA_ACCOUNT_TOKENS },

@@ -22,7 +22,7 @@ const BAD_SHARE = 0.5;
 /** Attempts, or requests, of one minute. */
 export interface MinuteCounts {
   failed: number;
-  /** Those that failed included. */
+  /** Failed ones and all others. */
   all: number;
 }
 
