@@ -14,6 +14,7 @@ import type { PushPort } from './push-port.ts';
 
 export type * from './calendar-port.ts';
 export type * from './contacts-port.ts';
+export type * from './mail-changes.ts';
 export type * from './mail-port.ts';
 export type * from './mailbox-port.ts';
 export type * from './message-content.ts';

@@ -1,5 +1,6 @@
 import type { ProviderAccount } from './provider-account.ts';
-import type { DraftContent, MessagePrefix } from './mail-port.ts';
+import type { MessagePrefix } from './mail-changes.ts';
+import type { DraftContent } from './mail-port.ts';
 
 /**
  * Changes of a mailbox. Every method must be safe to repeat: after a crash the caller cannot know
