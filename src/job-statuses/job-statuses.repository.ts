@@ -3,6 +3,7 @@ import { Conditions } from '../platform/database/conditions.ts';
 import { type Listing, type Page, runListing } from '../platform/database/listing.ts';
 import { Database } from '../platform/database/sql.ts';
 import type { RefusedRecipient } from '../platform/base/errors/provider-error.ts';
+import type { AttemptRecord } from './job-attempts.ts';
 import type { JobAction, JobState, SendRoute } from './job-status.ts';
 
 /** A job status as it is read. `content` is set only for outbox messages. */
@@ -38,18 +39,7 @@ export interface ListedJobs extends Page {
 }
 
 /** One attempt in the timeline of a job status. */
-export interface AttemptRow {
-  attempt: number;
-  startedAt: Date;
-  endedAt: Date;
-  outcome: 'sent' | 'not-sent' | 'unknown';
-  route: SendRoute | null;
-  phase: string | null;
-  code: string | null;
-  detail: string | null;
-  nextAt: Date | null;
-  rule: string | null;
-}
+export type AttemptRow = Omit<AttemptRecord, 'id' | 'jobId' | 'server'>;
 
 /** A job as the database returns it: JSON has numbers instead of dates. */
 interface StoredJobRow extends Omit<JobRow, 'attempts'> {

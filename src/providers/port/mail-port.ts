@@ -1,9 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { MessageIds, MessageIdsRequest } from './message-ids.ts';
-import type { ListedContent } from './message-content.ts';
 import type {
   RemoteFolder,
-  RemoteMessage,
   SyncPassRequest,
   MailChanges,
   ReadRequest,
@@ -13,11 +11,7 @@ import type {
 } from './mail-changes.ts';
 import type { ProviderAccount } from './provider-account.ts';
 import type { SentLookup, SentTraces } from './sent-lookup.ts';
-import type {
-  ProviderError,
-  RefusedRecipient,
-  SendPhase,
-} from '../../platform/base/errors/provider-error.ts';
+import type { RefusedRecipient, SendPhase } from '../../platform/base/errors/provider-error.ts';
 
 /*
  * Reading and sending mail (`Connector.mail`). `mail-changes.ts` has what is read, and
