@@ -35,10 +35,20 @@ const INSERT_LATE_ATTEMPTS = `
   ${INSERT_ATTEMPTS} where exists (select from job_status s where s.id = a.job_id) on conflict (id) do nothing`;
 
 const attemptValues = (attempts: readonly AttemptRecord[]): unknown[] => [
-  ...columnsOf(attempts, 'id', 'jobId', 'attempt', 'startedAt', 'endedAt', 'outcome', 'phase', 'code'),
+  ...columnsOf(
+    attempts,
+    'id',
+    'jobId',
+    'attempt',
+    'startedAt',
+    'endedAt',
+    'outcome',
+    'phase',
+    'code',
+  ),
   attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
   ...columnsOf(attempts, 'nextAt', 'rule', 'route', 'server'),
-]; // prettier-ignore
+];
 
 /** Appends attempts to the timelines of jobs, in the caller's transaction. */
 export async function recordAttempts(sql: Sql, attempts: readonly AttemptRecord[]): Promise<void> {
@@ -87,10 +97,9 @@ export async function recordLostAttempts(
 ): Promise<void> {
   if (noticed.length === 0) return;
   const values = columnsOf(noticed, 'id', 'attempt', 'dueAt', 'startedAt', 'route');
-  const lost = await sql.query<Pick<AttemptRecord, 'jobId' | 'attempt' | 'startedAt' | 'endedAt' | 'route'>>(
-    LOST_ATTEMPTS,
-    values,
-  ); // prettier-ignore
+  const lost = await sql.query<
+    Pick<AttemptRecord, 'jobId' | 'attempt' | 'startedAt' | 'endedAt' | 'route'>
+  >(LOST_ATTEMPTS, values);
   const lines = lost.map((one): AttemptRecord => ({
     ...one,
     id: newId(),

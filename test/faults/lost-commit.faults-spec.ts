@@ -61,7 +61,11 @@ describe('a connection to the database that is lost at the commit', () => {
   it('is answered with a 503 that says so; a repetition is harmless with an Idempotency-Key and sends twice without', async () => {
     const unknown = {
       status: 503,
-      body: { message: expect.stringMatching(/^The connection to the database was lost, .* may be stored/) }, // prettier-ignore
+      body: {
+        message: expect.stringMatching(
+          /^The connection to the database was lost, .* may be stored/,
+        ),
+      },
     };
     const keyed = await postTwice('with-key@sink.test', { 'Idempotency-Key': 'k-1' });
     expect(keyed).toMatchObject([unknown, { status: 202 }]);

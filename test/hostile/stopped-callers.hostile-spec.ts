@@ -83,7 +83,11 @@ describe('a caller who was stopped meanwhile', () => {
     ]);
   const isMirrored = (name: string) =>
     until(`${name} to be mirrored`, async () => {
-      const files = await rowsOf(server, 'select 1 from file where account_id = $1 and filename = $2', [ada.id, name]); // prettier-ignore
+      const files = await rowsOf(
+        server,
+        'select 1 from file where account_id = $1 and filename = $2',
+        [ada.id, name],
+      );
       return files.length > 0;
     });
   const upload = (name: string) =>
@@ -122,9 +126,21 @@ describe('a caller who was stopped meanwhile', () => {
   });
 
   it.each([
-    ['whose token was revoked', () => request(server.url).post('/oauth/revoke').set(ada.bearer).expect(200), 401],
+    [
+      'whose token was revoked',
+      () => request(server.url).post('/oauth/revoke').set(ada.bearer).expect(200),
+      401,
+    ],
     ['whose application was suspended', () => steer('suspend'), 403],
-    ['whose account was cancelled', () => request(server.url).post(`/a/${application.clientId}/accounts/${ada.id}/downgrade`).set(application.secretBasic).expect(200), 403],
+    [
+      'whose account was cancelled',
+      () =>
+        request(server.url)
+          .post(`/a/${application.clientId}/accounts/${ada.id}/downgrade`)
+          .set(application.secretBasic)
+          .expect(200),
+      403,
+    ],
     ['whose scopes do not allow any of it', () => narrow('calendar'), 401],
   ])('and %s loses streams and long polls, although nothing changes', async (_, stop, status) => {
     const open = await stream('&include_types=message');
@@ -137,7 +153,7 @@ describe('a caller who was stopped meanwhile', () => {
     await ended.finally(() => open.close());
     expect(open.deltas()).toEqual([]);
     expect(await poll).toBe(status);
-  }); // prettier-ignore
+  });
 
   it('publishes no calendar while the application is suspended or the scopes do not allow it', async () => {
     const { body: calendar } = await request(server.url)

@@ -511,7 +511,8 @@ describe('mail of Google accounts', () => {
         const { mime, messageIdHeader } = outgoing(account, ['bo@elsewhere.test']);
         const save = () =>
           fixture.connector.mailbox.saveDraft(account, { mime, messageIdHeader }, null);
-        const match = ({ method, path }: StubRequest) => method === 'POST' && path.endsWith('/drafts'); // prettier-ignore
+        const match = ({ method, path }: StubRequest) =>
+          method === 'POST' && path.endsWith('/drafts');
         fixture.stub.faults.add({ match, answer: 'drop-after-done' });
         expect(await codeOf(save())).toBe('outcome-unknown');
         await save();

@@ -44,7 +44,11 @@ describe('docs/errors.md', () => {
       .map((file) => fs.readFileSync(path.join(ROOT, 'src', file), 'utf8'))
       .filter((text) => /betaType|BETA_TYPES/.test(text))
       .join('\n');
-    const types = new Set([...code.matchAll(/'((?:api|grant)\.[a-z_]+_[a-z_]+|api\.conflict)'/g)].map(([, type = '']) => `\`${type}\``)); // prettier-ignore
+    const types = new Set(
+      [...code.matchAll(/'((?:api|grant)\.[a-z_]+_[a-z_]+|api\.conflict)'/g)].map(
+        ([, type = '']) => `\`${type}\``,
+      ),
+    );
     expect(types.size).toBeGreaterThan(15);
     const shown = first('docs/errors.md').filter((cell) => /^`(api|grant)\./.test(cell));
     expect(shown.toSorted()).toEqual([...types].toSorted());

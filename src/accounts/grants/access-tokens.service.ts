@@ -205,7 +205,12 @@ export class AccessTokens {
   async #assertRoom(sql: Sql, accountId: string): Promise<void> {
     const [valid] = await sql.query<{ count: number }>(COUNT_VALID, [accountId, this.clock.now()]);
     const { tokens } = this.config.quotas.ceilings;
-    assertBelow(tokens, valid?.count ?? 0, 'valid access tokens of this account', 'revoke one first'); // prettier-ignore
+    assertBelow(
+      tokens,
+      valid?.count ?? 0,
+      'valid access tokens of this account',
+      'revoke one first',
+    );
   }
 
   /**

@@ -281,8 +281,11 @@ describe('decideLookUp', () => {
 describe('a message at its deadline that our own limit kept from being tried', () => {
   const wait = (retryAfterSeconds: number, lastStart: number) =>
     decide('rate-limited', {
-      retryLimitAt: now, lastStartAt: inSeconds(lastStart), ownLimit: true, retryAfterSeconds,
-    }); // prettier-ignore
+      retryLimitAt: now,
+      lastStartAt: inSeconds(lastStart),
+      ownLimit: true,
+      retryAfterSeconds,
+    });
 
   it('is tried when the limit allows it, but not later than any other that had to wait', () => {
     expect(wait(15, 3_660)).toEqual({ kind: 'retry', at: inSeconds(15), rule: 'own-limit' });

@@ -127,7 +127,18 @@ function lineOf(
   nextAt: Date | null,
 ): AttemptRecord {
   return {
-    id: newId(), jobId, attempt, startedAt: at, endedAt: at, outcome, route: null, phase: null, code: null,
-    detail: `decided by an operator: ${why}`, server: null, nextAt, rule: 'settled',
-  }; // prettier-ignore
+    id: newId(),
+    jobId,
+    attempt,
+    startedAt: at,
+    endedAt: at,
+    outcome,
+    route: null,
+    phase: null,
+    code: null,
+    detail: `decided by an operator: ${why}`,
+    server: null,
+    nextAt,
+    rule: 'settled',
+  };
 }

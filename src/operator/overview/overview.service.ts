@@ -156,7 +156,13 @@ export class OverviewService {
       clockAhead(sql),
     ]);
     const { roles } = this.config;
-    const own = { host: hostname(), pid: process.pid, roles: [...roles], problems, clockAheadSeconds }; // prettier-ignore
+    const own = {
+      host: hostname(),
+      pid: process.pid,
+      roles: [...roles],
+      problems,
+      clockAheadSeconds,
+    };
     return [own, ...others];
   }
 

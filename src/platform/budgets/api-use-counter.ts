@@ -87,7 +87,12 @@ export class ApiUseCounter implements BeforeApplicationShutdown {
     await count.reading;
     const share = shareOf(priority);
     if (count.stored + count.waiting >= ceiling * share)
-      throw new CeilingReachedError(api, { units: ceiling, isOwn: own !== undefined }, share, this.clock.now()); // prettier-ignore
+      throw new CeilingReachedError(
+        api,
+        { units: ceiling, isOwn: own !== undefined },
+        share,
+        this.clock.now(),
+      );
   }
 
   /** Read with the first call, and again whenever counts are stored: operators change them. */

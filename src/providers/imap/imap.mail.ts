@@ -1,4 +1,15 @@
-import type { MessageIdsRequest, SyncPassRequest, MailPort, MailWatcher, OutgoingMessage, ProviderAccount, ReadRequest, SendControl, SentLookup, SentTraces } from '../port/connector.ts'; // prettier-ignore
+import type {
+  MessageIdsRequest,
+  SyncPassRequest,
+  MailPort,
+  MailWatcher,
+  OutgoingMessage,
+  ProviderAccount,
+  ReadRequest,
+  SendControl,
+  SentLookup,
+  SentTraces,
+} from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';

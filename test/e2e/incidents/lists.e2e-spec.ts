@@ -81,9 +81,13 @@ describe('what the overview names', () => {
     );
 
     // A worse problem of the account does not take it off the list.
-    await rowsOf(server, `insert into account_gate (account_id, closed_until, close_reason, failures)
+    await rowsOf(
+      server,
+      `insert into account_gate (account_id, closed_until, close_reason, failures)
       values ($1, now() + interval '1 hour', 'closed', 1)
-      on conflict (account_id) do update set closed_until = excluded.closed_until`, [ada?.id]); // prettier-ignore
+      on conflict (account_id) do update set closed_until = excluded.closed_until`,
+      [ada?.id],
+    );
     const same = await read<List>(`accounts?${searchParams}`);
     expect(same.items.map(({ id }) => id)).toEqual(items.map(({ id }) => id));
     const gated = await read<List>('accounts?health=circuit-open');

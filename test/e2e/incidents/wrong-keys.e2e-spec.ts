@@ -55,8 +55,11 @@ describe('an api process with wrong keys', () => {
         }),
     ];
     const sealed = () =>
-      rowsOf(right, `select settings_sealed as sealed from "grant" union all
-        select secret_settings_sealed from integration order by 1`); // prettier-ignore
+      rowsOf(
+        right,
+        `select settings_sealed as sealed from "grant" union all
+        select secret_settings_sealed from integration order by 1`,
+      );
     const before = await sealed();
 
     const wrong = await startAnother(wrongKey);

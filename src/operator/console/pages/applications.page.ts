@@ -40,9 +40,23 @@ const choices = (values: readonly string[]): Html[] =>
 
 /** The fields of a new application. */
 export const applicationFields = (): Html =>
-  html`<div><label for="name">Name</label><input id="name" name="name" type="text" required maxlength="200" autocomplete="off"/><p class="hint">Users see it when they sign in.</p></div>
-    <div><label for="plan">Plan</label><select id="plan" name="plan">${choices(['standard', ...PLANS.filter((plan) => plan !== 'standard')])}</select></div>
-    <div><label for="region">Region</label><select id="region" name="region">${choices(REGIONS)}</select></div>`; // prettier-ignore
+  html`<div>
+      <label for="name">Name</label
+      ><input id="name" name="name" type="text" required maxlength="200" autocomplete="off" />
+      <p class="hint">Users see it when they sign in.</p>
+    </div>
+    <div>
+      <label for="plan">Plan</label
+      ><select id="plan" name="plan">
+        ${choices(['standard', ...PLANS.filter((plan) => plan !== 'standard')])}
+      </select>
+    </div>
+    <div>
+      <label for="region">Region</label
+      ><select id="region" name="region">
+        ${choices(REGIONS)}
+      </select>
+    </div>`;
 
 /** The list of applications. */
 export function applicationsPage(

@@ -98,13 +98,24 @@ export function settlePage(viewer: Viewer, job: JobDetails): ConsolePage {
     consequences:
       'Find out first, for example in the log of the mail server or from a recipient. If it was sent, the job becomes successful. If it was not sent, it is sent again at once, or fails if its deadline has passed. Its webhooks follow. This cannot be undone.',
     crumbs: [{ path: back, label: jobTitle(job) }],
-    fields: html`<div><label for="outcome">The message</label><select id="outcome" name="outcome" required><option value="">Choose…</option><option value="sent">was sent: everybody has it, except recipients who refused it</option><option value="not-sent">was not sent: nobody got it</option></select></div>
-      <div><label for="reason">How you found out</label><input id="reason" name="reason" type="text" required maxlength="300" autocomplete="off"/><p class="hint">Users see it in the timeline of the message.</p></div>`,
+    fields: html`<div>
+        <label for="outcome">The message</label
+        ><select id="outcome" name="outcome" required>
+          <option value="">Choose…</option>
+          <option value="sent">was sent: everybody has it, except recipients who refused it</option>
+          <option value="not-sent">was not sent: nobody got it</option>
+        </select>
+      </div>
+      <div>
+        <label for="reason">How you found out</label
+        ><input id="reason" name="reason" type="text" required maxlength="300" autocomplete="off" />
+        <p class="hint">Users see it in the timeline of the message.</p>
+      </div>`,
     path: settlePath(job.id),
     button: 'Settle the outcome',
     danger: true,
     back,
-  }); // prettier-ignore
+  });
 }
 
 /** One job: its timeline with the words of the servers, and what an operator can do. */

@@ -24,16 +24,22 @@ const headOf = ({ subject, from, to, cc, attachments, bytes }: MessagePreview): 
   ]);
 
 const folded = (id: string, summary: string, text: string): Html =>
-  html`<details id="${id}"><summary>${summary}</summary><pre class="written">${text}</pre></details>`; // prettier-ignore
+  html`<details id="${id}">
+    <summary>${summary}</summary>
+    <pre class="written">${text}</pre>
+  </details>`;
 
 function leftOutOf(leftOut: readonly LeftOut[]): Html | null {
   if (leftOut.length === 0) return null;
-  return html`<section class="panel" id="left-out"><h2>Left out of the preview</h2>${leftOut.map(
-    ({ what, count, text }, index) => {
+  return html`<section class="panel" id="left-out">
+    <h2>Left out of the preview</h2>
+    ${leftOut.map(({ what, count, text }, index) => {
       const title = `${what}: ${counted(count, 'time')}`;
-      return text ? folded(`left-out-${index}`, `${title}, with text`, text) : html`<p>${title}</p>`;
-    },
-  )}</section>`; // prettier-ignore
+      return text
+        ? folded(`left-out-${index}`, `${title}, with text`, text)
+        : html`<p>${title}</p>`;
+    })}
+  </section>`;
 }
 
 /**

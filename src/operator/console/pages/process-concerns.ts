@@ -24,7 +24,9 @@ const nameOf = ({ host, pid, roles }: ProcessState): string =>
 function namesOf(processes: readonly ProcessState[]): string {
   const names = processes.slice(0, 5).map(nameOf);
   const more = processes.length - names.length;
-  return names.join(', ') + (more > 0 ? ` and ${counted(more, 'other process', 'other processes')}` : ''); // prettier-ignore
+  return (
+    names.join(', ') + (more > 0 ? ` and ${counted(more, 'other process', 'other processes')}` : '')
+  );
 }
 
 /** Processes that are not ready, one concern for each problem. */

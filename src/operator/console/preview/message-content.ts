@@ -28,7 +28,8 @@ const TOO_COMPLICATED: SafeContent = {
 
 /** The document in the frame of a preview: the content of a message, and nothing of ours. */
 export const contentDocument = ({ bodyAttributes, html: shown }: SafeContent): string =>
-  html`<!doctype html><html lang=""><head><meta charset="utf-8"/><title>Message</title><style>${STYLES}</style></head><body${new Html(bodyAttributes)}>${new Html(shown)}</body></html>`.text; // prettier-ignore
+  html`<!doctype html><html lang=""><head><meta charset="utf-8"/><title>Message</title><style>${STYLES}</style></head><body${new Html(bodyAttributes)}>${new Html(shown)}</body></html>`
+    .text;
 
 /** Cleans the content of messages for the preview. */
 @Injectable()

@@ -13,25 +13,41 @@ describe('the content of a message in the preview', () => {
     ['refreshes', '<meta http-equiv="refresh" content="0;url=https://x.example">t', 't'],
     ['comments', '<!--[if mso]><script>x</script><![endif]-->t', 't'],
     ['templates', '<template><img src=x></template>t', 't'],
-    ['markup that is text in the parser of a drawing', '<svg><style>&lt;/style>&lt;img src=x></style></svg>t', 't'],
+    [
+      'markup that is text in the parser of a drawing',
+      '<svg><style>&lt;/style>&lt;img src=x></style></svg>t',
+      't',
+    ],
   ])('has no %s', (_, content, shown) => {
     expect(shownOf(content)).toBe(shown);
-  }); // prettier-ignore
+  });
 
   it.each([
     ['a drawing', '<svg><text>Pay <tspan>now</tspan></text></svg>', 'Pay now'],
-    ['HTML in a drawing', '<svg><foreignObject><p>Pay now</p></foreignObject></svg>', '<p>Pay now</p>'],
+    [
+      'HTML in a drawing',
+      '<svg><foreignObject><p>Pay now</p></foreignObject></svg>',
+      '<p>Pay now</p>',
+    ],
     ['a formula', '<math><mtext>Pay now</mtext></math>', 'Pay now'],
     ['noscript', '<noscript><b>Pay</b> now</noscript>', '<b>Pay</b> now'],
     ['noembed', '<noembed>Pay &lt;now></noembed>', 'Pay &amp;lt;now&gt;'],
-    ['a frame that is not loaded', '<iframe src="https://x.example"><p>Pay now</p></iframe>', '&lt;p&gt;Pay now&lt;/p&gt;'],
+    [
+      'a frame that is not loaded',
+      '<iframe src="https://x.example"><p>Pay now</p></iframe>',
+      '&lt;p&gt;Pay now&lt;/p&gt;',
+    ],
     ['an object', '<object data="x.swf">Pay <i>now</i></object>', 'Pay <i>now</i>'],
-    ['a form', '<form action="https://x.example"><select><option>Pay now</select><textarea>a<b></textarea></form>', 'Pay nowa&lt;b&gt;'],
+    [
+      'a form',
+      '<form action="https://x.example"><select><option>Pay now</select><textarea>a<b></textarea></form>',
+      'Pay nowa&lt;b&gt;',
+    ],
     ['a drawing that has no end tag', '<embed src=x>Pay<svg/> now', 'Pay now'],
     ['a video', '<video src=x>Pay now</video>', 'Pay now'],
   ])('has the text of %s, which some mail programs show', (_, content, shown) => {
     expect(shownOf(content)).toBe(shown);
-  }); // prettier-ignore
+  });
 
   it('lists what it leaves out, with the text that recipients may see in other programs', () => {
     expect(

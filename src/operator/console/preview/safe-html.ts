@@ -28,9 +28,29 @@ const STRUCTURE: ReadonlySet<string> = new Set(['html', 'head', 'body']);
 const VOID: ReadonlySet<string> = new Set(['br', 'col', 'hr', 'img', 'wbr']);
 
 const ATTRIBUTES: ReadonlySet<string> = new Set([
-  'align', 'alt', 'bgcolor', 'border', 'cellpadding', 'cellspacing', 'class', 'color', 'colspan', 'dir', 'face', 'height',
-  'lang', 'rowspan', 'size', 'start', 'style', 'text', 'title', 'type', 'valign', 'width',
-]); // prettier-ignore
+  'align',
+  'alt',
+  'bgcolor',
+  'border',
+  'cellpadding',
+  'cellspacing',
+  'class',
+  'color',
+  'colspan',
+  'dir',
+  'face',
+  'height',
+  'lang',
+  'rowspan',
+  'size',
+  'start',
+  'style',
+  'text',
+  'title',
+  'type',
+  'valign',
+  'width',
+]);
 
 /** Attributes of left out elements that show a text or lead somewhere. They are listed. */
 const TELLING: ReadonlySet<string> = new Set([
@@ -102,7 +122,8 @@ function safeAttributes({ tagName, attrs }: Element, leftOut: LeftOuts): string 
   const kept = new Map<string, string>();
   for (const { name, value, prefix } of attrs)
     if (!prefix && ATTRIBUTES.has(name)) kept.set(name, value);
-  const valueOf = (wanted: string) => attrs.find(({ name, prefix }) => name === wanted && !prefix)?.value; // prettier-ignore
+  const valueOf = (wanted: string) =>
+    attrs.find(({ name, prefix }) => name === wanted && !prefix)?.value;
   const href = tagName === 'a' ? valueOf('href') : undefined;
   if (href !== undefined) kept.set('title', href).set('class', 'link');
   const src = tagName === 'img' ? valueOf('src') : undefined;
@@ -136,7 +157,10 @@ const childrenOf = (element: Element): Node[] =>
     : element.childNodes;
 
 const tellingOf = ({ attrs }: Element): string =>
-  attrs.filter(({ name }) => TELLING.has(name)).map(({ value }) => value).join('\n'); // prettier-ignore
+  attrs
+    .filter(({ name }) => TELLING.has(name))
+    .map(({ value }) => value)
+    .join('\n');
 
 /** Writes the nodes of a document without what may not be shown. */
 class Writer {

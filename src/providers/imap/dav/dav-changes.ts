@@ -201,7 +201,12 @@ async function byEtags(
     .filter(([path, etag]) => (etag === null ? path > after : known[path] !== etag))
     .map(([path]) => path);
   const wanted = waiting.toSorted().slice(0, limit);
-  const { processed, changed, unread, unfound } = await fetchObjects(session, collection, kind, wanted); // prettier-ignore
+  const { processed, changed, unread, unfound } = await fetchObjects(
+    session,
+    collection,
+    kind,
+    wanted,
+  );
   const paths = wanted.slice(0, processed);
   const hashes = new Map(
     changed

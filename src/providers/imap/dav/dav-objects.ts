@@ -77,7 +77,12 @@ export async function fetchObjects(
   kind: ObjectKind,
   paths: readonly string[],
 ): Promise<Fetched & { processed: number }> {
-  const all: Fetched & { processed: number } = { changed: [], unfound: [], unread: [], processed: 0 }; // prettier-ignore
+  const all: Fetched & { processed: number } = {
+    changed: [],
+    unfound: [],
+    unread: [],
+    processed: 0,
+  };
   let batch = BATCH;
   let length = 0;
   while (all.processed < paths.length && length < MOST_OF_A_PAGE) {
