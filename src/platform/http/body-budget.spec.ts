@@ -70,11 +70,13 @@ describe('BodyBudget', () => {
   it('keeps room from the accounts of one application for those of others', async () => {
     const budget = new BodyBudget(LIMITS);
     const application = 'mail for all';
-    await budget.take({ ...ada, application }, 6);
-    let third = false;
-    void budget.take({ ...bo, application }, 3).then(() => (third = true));
+    const first = await budget.take({ ...ada, application }, 6);
+    let second = false;
+    const waiting = budget.take({ ...bo, application }, 3).then(() => (second = true));
     await budget.take({ ...cleo, application: 'another' }, 4);
-    expect(third).toBe(false);
+    expect(second).toBe(false);
+    first.release();
+    await waiting;
   });
 
   it('lets later bodies wait behind a large one, so that it has its turn', async () => {

@@ -23,7 +23,10 @@ const MOST_PUBLIC_BYTES = 64 * KB;
  */
 const RECEIVING_MS = 30_000;
 const SLOWEST_BYTES_PER_SECOND = 32 * KB;
-/** Methods whose content means nothing (RFC 9110 9.3). It is not read. */
+/**
+ * Methods whose content means nothing (RFC 9110 9.3). It is read because its fields are reported as
+ * ignored, but it may be small only: streams are GET requests and would keep their room for hours.
+ */
 const BODILESS = ['GET', 'HEAD'];
 /** Bytes that one client address may send in a second without credentials. */
 const PUBLIC_BYTES_PER_SECOND = 4 * KB * KB;
@@ -54,8 +57,9 @@ export class RequestBodies {
     const request = context.switchToHttp().getRequest<Request>();
     const format = bodyFormatOf(request);
     if (!format) return;
+    const most = BODILESS.includes(request.method) ? SMALL_BYTES : format.most;
     const bytes = await receive(context, {
-      most: Math.min(format.most, this.config.maxBodyBytes),
+      most: Math.min(most, this.config.maxBodyBytes),
       take: (size) => this.#known.take(sender, size),
     });
     request.body = format.parse(bytes);
@@ -112,7 +116,7 @@ interface Room {
 async function receive(context: ExecutionContext, { most, take }: Room): Promise<Buffer> {
   const http = context.switchToHttp();
   const request = http.getRequest<Request>();
-  if (BODILESS.includes(request.method) || !hasBody(request)) return Buffer.alloc(0);
+  if (!hasBody(request)) return Buffer.alloc(0);
   const response = http.getResponse<Response>();
   return receiveBody(request, {
     most,
