@@ -1,10 +1,10 @@
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
-import type { ClaimedRow } from '../../src/platform/work/dispatcher.ts';
+import type { ClaimedRow } from '../../src/platform/work/queue/dispatcher.ts';
 import {
   ReminderDispatcher,
   type ReminderResult,
-} from '../../src/calendar/notifications/reminder-dispatcher.ts';
+} from '../../src/calendar/notifications/send/reminder-dispatcher.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { outcomeOf } from '../support/outcome-of.ts';

@@ -6,7 +6,7 @@ import { type AppConfig, type Environment, loadConfig } from '../../platform/con
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../platform/database/embedded-postgres.ts';
+} from '../../platform/database/embedded/embedded-postgres.ts';
 import { lockHolder, takeInstanceLock } from './instance-lock.ts';
 import { localKeyRing } from './key-file.ts';
 import { runningServer } from './running-server.ts';

@@ -1,4 +1,4 @@
-import { DELIVERIES_OF_ROW } from '../../platform/webhooks/queued-events.ts';
+import { DELIVERIES_OF_ROW } from '../../platform/webhooks/events/queued-events.ts';
 import { pauseWebhooks } from '../../platform/webhooks/pause-webhooks.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { AppConfig } from '../../platform/config/app-config.ts';
@@ -9,12 +9,12 @@ import {
   identityDifferences,
   currentIdentity,
   recordedIdentity,
-} from '../../platform/work/database-identity.ts';
+} from '../../platform/work/workers/database-identity.ts';
 import type { Database } from '../../platform/database/sql.ts';
 import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
-import { cancelScheduledReminders } from '../../calendar/notifications/cancel-scheduled.ts';
-import { cancelOpenMessages } from '../../mail/outbox/cancel-open.ts';
+import { cancelScheduledReminders } from '../../calendar/notifications/plan/cancel-scheduled.ts';
+import { cancelOpenMessages } from '../../mail/outbox/steer/cancel-open.ts';
 
 /** Number of open rows of one queue, and how many of them are overdue. */
 export interface QueueCount {

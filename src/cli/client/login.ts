@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { ask, askSecret } from '../terminal/ask.ts';
 import { formatAnswer, type OutputFormat } from '../terminal/output.ts';
 import { ApiCommandError } from './error.ts';
-import { call } from './group.ts';
+import { call } from './groups/group.ts';
 import {
   DEFAULT_PROFILE,
   profileName,

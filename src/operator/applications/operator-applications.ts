@@ -20,7 +20,7 @@ import {
   setApplicationHold,
 } from '../../accounts/applications/application-holds.ts';
 import { scheduleChangedSync } from '../../accounts/sync-schedule/schedule-sync.ts';
-import { resumePausedSends } from '../../mail/outbox/sending-pause.ts';
+import { resumePausedSends } from '../../mail/outbox/steer/sending-pause.ts';
 import type {
   ApplicationDeletionState,
   ApplicationDetail,

@@ -4,17 +4,17 @@ import type { Request, Response } from 'express';
 import { Public } from '../../platform/auth/access.decorators.ts';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { clientAddress } from '../../platform/base/client-address.ts';
-import { STATUS } from '../../platform/http/problem.filter.ts';
-import { isFromOwnOrigin } from '../access/csrf.ts';
+import { STATUS } from '../../platform/http/errors/problem.filter.ts';
+import { isFromOwnOrigin } from '../access/sessions/csrf.ts';
 import { OperatorOidcSignIn } from '../access/operator-oidc.service.ts';
-import { type NewSession, OperatorSessions } from '../access/operator-sessions.service.ts';
+import { type NewSession, OperatorSessions } from '../access/sessions/operator-sessions.service.ts';
 import { ForeignFormError } from '../access/operator.errors.ts';
 import {
   oidcCookie,
   presentedOidcVisit,
   presentedSession,
   sessionCookie,
-} from '../access/session-cookie.ts';
+} from '../access/sessions/session-cookie.ts';
 import { ConsoleFilter } from './console.filter.ts';
 import { sendDocument } from './console-response.ts';
 import { bouncePage } from './pages/problem.page.ts';
