@@ -9,9 +9,9 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
-/** What docs/deployment.md tells a pooler of transactions to run on its connections. */
+/** What docs/network.md tells a pooler of transactions to run on its connections. */
 const [, CONNECT_QUERY = ''] =
-  /connect_query='([^']+)'/.exec(fs.readFileSync('docs/deployment.md', 'utf8')) ?? [];
+  /connect_query='([^']+)'/.exec(fs.readFileSync('docs/network.md', 'utf8')) ?? [];
 
 describeWith(['pgbouncer'], 'behind PgBouncer', () => {
   let database: TestDatabase;

@@ -51,6 +51,8 @@ const SCHEDULED = `
 
 const CHARGED = 'update reminder set charged_at = now() where id = any($1::uuid[])';
 
+const FORGET_LOOK_UPS = 'update reminder_job set look_ups = 0 where id = $1 and fence = $2';
+
 const LIST = `
   select id, notification_id as "notificationId", type, participant, recipient, due_at as "dueAt", status, reason,
     attempts, sent_at as "sentAt"
@@ -157,6 +159,14 @@ export class ReminderRepository {
    */
   async admit(id: string, accountId: string): Promise<Admission> {
     return (await this.#admissions.get(keyOf(id, accountId))) ?? { kind: 'dropped' };
+  }
+
+  /**
+   * Call before a reminder is sent again although look-ups proved nothing: if its worker dies, the
+   * new attempt gets look-ups of its own.
+   */
+  async forgetLookUps(id: string, fence: number): Promise<void> {
+    await this.database.query(FORGET_LOOK_UPS, [id, fence]);
   }
 
   /** Reminders of an event, ordered by due time, type and participant. */

@@ -18,6 +18,7 @@ import {
   transitionReminders,
   noteFailedAttempts,
   noteWaits,
+  recordLookUps,
   requeueDropped,
 } from './reminder-transitions.ts';
 import {
@@ -32,15 +33,26 @@ import { type FoundReminder, ReminderRepository } from '../reminder.repository.t
 import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
 
+/** A claimed row of the queue. */
+export interface ReminderRow extends ClaimedRow {
+  /** Look-ups since the outcome became unknown that proved nothing. */
+  lookUps: number;
+}
+
+interface Counted {
+  /** Attempts to send the reminder so far; look-ups do not count. */
+  attempts: number;
+}
+
 /**
  * Result of a run. `dropped` means that the reminder is no longer wanted, `paused` that an operator
  * paused sending.
  */
 export type ReminderResult =
-  | Exclude<ReminderDecision, { kind: 'failed' }>
+  | (Exclude<ReminderDecision, { kind: 'failed' }> & Counted)
   /** `refused`: the credentials that the provider permanently refused, or `null`. */
-  | { kind: 'failed'; reason: string; refused: string | null }
-  | { kind: 'skipped'; reason: string }
+  | ({ kind: 'failed'; reason: string; refused: string | null } & Counted)
+  | ({ kind: 'skipped'; reason: string } & Counted)
   | { kind: 'paused'; reason: string }
   | { kind: 'dropped' };
 
@@ -79,12 +91,12 @@ const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'drop
  * once, and sets the next state according to the policy.
  */
 @Injectable()
-export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult> {
+export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResult> {
   readonly table: QueueTable = {
     queue: 'reminder',
     table: 'reminder_job',
     gateColumn: 'account_id',
-    columns: {},
+    columns: { lookUps: 'look_ups' },
     paceMs: PACE_MS,
     inertUntilHandOff: true,
   };
@@ -103,13 +115,14 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
     this.#senders = { email, sms, webhook };
   }
 
-  async run(job: ClaimedRow, lease: Lease): Promise<ReminderOutcome | null> {
+  async run(job: ReminderRow, lease: Lease): Promise<ReminderOutcome | null> {
     const due = await this.reminders.findDue(job.id, job.gateId);
     if (!due) return DROPPED;
     const { reminder, account } = due;
     if (reminder.status !== 'scheduled') return this.#settleUnwanted(job, due, lease);
-    const end = (delivery: ReminderDelivery) =>
-      this.#decide(job, reminder.expiresAt, delivery, account);
+    const before = attemptsBefore(job);
+    const end = (delivery: ReminderDelivery, attempts = job.attempt) =>
+      this.#decide(job, attempts, due, delivery);
     if (account.grantStatus === 'invalid') {
       return end({
         kind: 'refused',
@@ -118,17 +131,21 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
     }
     const sender = this.#senders[reminder.type];
     const earlier = await this.#lookUp(job, reminder, account, lease);
-    if (earlier) return end(earlier);
-    if (reminder.withoutFirst) return done({ kind: 'skipped', reason: WITHOUT_FIRST });
-    if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder));
+    if (earlier) return end(earlier, before);
+    if (reminder.withoutFirst)
+      return done({ kind: 'skipped', reason: WITHOUT_FIRST, attempts: before });
+    if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder, before));
     if (account.pause && isPaused(reminder, account.pause))
       return this.#waits(reminder, account.pause);
+    if (job.lookUps > 0) await this.reminders.forgetLookUps(job.id, job.fence);
     if (!(await lease.handOff())) return null;
     // Checked as late as possible: a change of the event that was committed before this check wins.
     const admission = await this.reminders.admit(job.id, job.gateId);
     if (admission.kind === 'dropped') return DROPPED;
-    if (admission.kind === 'refused')
-      return done({ kind: 'skipped', reason: `not sent: ${refusalOf(admission.by)}` });
+    if (admission.kind === 'refused') {
+      const reason = `not sent: ${refusalOf(admission.by)}`;
+      return done({ kind: 'skipped', reason, attempts: before });
+    }
     try {
       return end(await sender.send(reminder, account, lease));
     } catch (error) {
@@ -138,27 +155,29 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
   }
 
   /** The queue engine has already logged the error. */
-  onError(job: ClaimedRow): ReminderOutcome {
+  onError({ attempt: attempts, ambiguous, lookUps }: ReminderRow): ReminderOutcome {
     // The outcome is unknown, and the reminder is not loaded here. The next run checks the reminder
     // again.
     const reason = INTERNAL_REASON;
-    if (job.attempt >= MOST_INTERNAL_ERRORS) return done({ kind: 'failed', reason, refused: null });
-    const at = new Date(this.clock.now().getTime() + INTERNAL_ERROR_PAUSE_MS * job.attempt);
+    if (attempts >= MOST_INTERNAL_ERRORS)
+      return done({ kind: 'failed', reason, refused: null, attempts });
+    const at = new Date(this.clock.now().getTime() + INTERNAL_ERROR_PAUSE_MS * attempts);
     return {
-      next: { kind: 'again', at, ambiguous: job.ambiguous },
-      result: { kind: 'retry', at, reason, ambiguous: job.ambiguous },
+      next: { kind: 'again', at, ambiguous },
+      result: { kind: 'retry', at, reason, ambiguous, lookUps, attempts },
     };
   }
 
-  onPoison(): ReminderOutcome {
+  onPoison({ attempt: attempts }: ReminderRow): ReminderOutcome {
     return done({
       kind: 'failed',
       reason: 'quarantined: several workers crashed while they sent this reminder',
       refused: null,
+      attempts,
     });
   }
 
-  async record(sql: Sql, settled: readonly Settled<ClaimedRow, ReminderResult>[]): Promise<void> {
+  async record(sql: Sql, settled: readonly Settled<ReminderRow, ReminderResult>[]): Promise<void> {
     const now = this.clock.now();
     const of = <K extends ReminderResult['kind']>(...kinds: K[]) =>
       settled.flatMap(({ job, result }) =>
@@ -180,18 +199,26 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
         id: job.id,
         to: result.kind,
         reason: result.kind === 'sent' ? null : result.reason,
-        attempts: result.kind === 'skipped' ? job.attempt - 1 : job.attempt,
+        attempts: result.attempts,
       })),
       now,
     );
     await noteFailedAttempts(
       sql,
-      of('retry').map(({ job, result }) => ({
+      of('retry').map(({ job, result: { attempts, reason } }) => ({
         id: job.id,
-        attempts: job.attempt,
-        reason: result.reason,
+        attempts,
+        reason,
       })),
       now,
+    );
+    await recordLookUps(
+      sql,
+      of('retry')
+        .filter(
+          ({ job, result }) => result.attempts < job.attempt || result.lookUps !== job.lookUps,
+        )
+        .map(({ job, result: { attempts, lookUps } }) => ({ id: job.id, attempts, lookUps })),
     );
     await noteWaits(
       sql,
@@ -216,13 +243,13 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
    * credentials are invalid.
    */
   async #settleUnwanted(
-    job: ClaimedRow,
-    { reminder, account }: FoundReminder,
+    job: ReminderRow,
+    due: FoundReminder,
     lease: Lease,
   ): Promise<ReminderOutcome> {
-    if (account.grantStatus === 'invalid') return DROPPED;
-    const earlier = await this.#lookUp(job, reminder, account, lease);
-    return earlier ? this.#decide(job, reminder.expiresAt, earlier, account) : DROPPED;
+    if (due.account.grantStatus === 'invalid') return DROPPED;
+    const earlier = await this.#lookUp(job, due.reminder, due.account, lease);
+    return earlier ? this.#decide(job, attemptsBefore(job), due, earlier) : DROPPED;
   }
 
   /**
@@ -230,7 +257,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
    * sent again.
    */
   async #lookUp(
-    job: ClaimedRow,
+    job: ReminderRow,
     reminder: DueReminder,
     account: ConnectedAccount,
     lease: Lease,
@@ -241,11 +268,12 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
       const looked = await sender.lookUp(reminder, account, lease);
       if (looked === 'sent') return { kind: 'sent' };
       if (looked === 'not-sent') return null;
-      const at = nextReminderLookUp(job.attempt, this.clock.now(), reminder.expiresAt);
-      return at && { kind: 'unproven', at };
+      const lookUps = job.lookUps + 1;
+      const at = nextReminderLookUp(lookUps, this.clock.now(), reminder.expiresAt);
+      return at && { kind: 'unproven', at, lookUps };
     } catch (error) {
       const reason = error instanceof ProviderError ? error.message : internalReason(error);
-      return { kind: 'unknown', reason };
+      return { kind: 'look-up-failed', reason };
     }
   }
 
@@ -260,25 +288,30 @@ export class ReminderDispatcher implements Dispatcher<ClaimedRow, ReminderResult
   }
 
   #decide(
-    job: ClaimedRow,
-    expiresAt: Date,
+    { lookUps }: ReminderRow,
+    attempts: number,
+    { reminder: { expiresAt }, account }: FoundReminder,
     delivery: ReminderDelivery,
-    { settingsSealed }: ConnectedAccount,
   ): ReminderOutcome {
-    const decision = decideReminder({
-      delivery,
-      attempts: job.attempt,
-      now: this.clock.now(),
-      expiresAt,
-    });
-    if (decision.kind === 'sent') return done(decision);
+    const now = this.clock.now();
+    const decision = decideReminder({ delivery, attempts, lookUps, now, expiresAt });
+    if (decision.kind === 'sent') return done({ ...decision, attempts });
     if (decision.kind === 'failed') {
       const { reason, credentialsInvalid } = decision;
-      return done({ kind: 'failed', reason, refused: credentialsInvalid ? settingsSealed : null });
+      const refused = credentialsInvalid ? account.settingsSealed : null;
+      return done({ kind: 'failed', reason, refused, attempts });
     }
     const { at, ambiguous } = decision;
-    return { next: { kind: 'again', at, ambiguous }, result: decision };
+    return { next: { kind: 'again', at, ambiguous }, result: { ...decision, attempts } };
   }
+}
+
+/**
+ * Attempts before this run, for runs that begin none. At least 1 if the outcome is unknown: after a
+ * failover of the database, the attempt itself may be missing (ADR 0127).
+ */
+function attemptsBefore({ attempt, ambiguous }: ReminderRow): number {
+  return Math.max(attempt - 1, ambiguous ? 1 : 0);
 }
 
 /** A pause of sending holds reminders by email, and a suspended application sends none at all. */
@@ -290,10 +323,10 @@ function isPaused({ type }: DueReminder, { by }: AccountPause): boolean {
  * The result of a reminder whose event has begun: `skipped` if no attempt failed before, so that
  * only downtime made it late; otherwise `failed`, with the reason of the last attempt.
  */
-function expired({ lastFailure }: DueReminder): ReminderResult {
-  if (!lastFailure) return { kind: 'skipped', reason: 'the event has already begun' };
+function expired({ lastFailure }: DueReminder, attempts: number): ReminderResult {
+  if (!lastFailure) return { kind: 'skipped', reason: 'the event has already begun', attempts };
   const reason = `the event began before it could be sent (${lastFailure})`;
-  return { kind: 'failed', reason, refused: null };
+  return { kind: 'failed', reason, refused: null, attempts };
 }
 
 function done(result: ReminderResult): ReminderOutcome {

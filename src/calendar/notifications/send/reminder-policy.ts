@@ -11,8 +11,13 @@ export type ReminderDelivery =
   | { kind: 'not-yet'; reason: string; retryAfterSeconds?: number | null; ownLimit?: boolean }
   /** The outcome is unknown: look it up before sending again. */
   | { kind: 'unknown'; reason: string }
-  /** A look-up did not find it, which proves nothing: look it up again at this time. */
-  | { kind: 'unproven'; at: Date }
+  /**
+   * A look-up did not find it, which proves nothing: look it up again at this time. `lookUps`: such
+   * look-ups since the outcome became unknown, this one included.
+   */
+  | { kind: 'unproven'; at: Date; lookUps: number }
+  /** A look-up failed, so the outcome is still unknown. */
+  | { kind: 'look-up-failed'; reason: string }
   /** No attempt will ever succeed. */
   | { kind: 'refused'; reason: string; credentialsInvalid?: boolean };
 
@@ -20,13 +25,22 @@ export type ReminderDelivery =
 export type ReminderDecision =
   | { kind: 'sent' }
   | { kind: 'failed'; reason: string; credentialsInvalid: boolean }
-  | { kind: 'retry'; at: Date; reason: string; ambiguous: boolean };
+  | {
+      kind: 'retry';
+      at: Date;
+      reason: string;
+      ambiguous: boolean;
+      /** Look-ups since the outcome became unknown that proved nothing; 0 if it is known. */
+      lookUps: number;
+    };
 
 /** Input of the policy. */
 export interface ReminderAttempt {
   delivery: ReminderDelivery;
-  /** Attempts made, including this one. */
+  /** Attempts to send it, including this one; look-ups do not count. */
   attempts: number;
+  /** Look-ups since the outcome became unknown that proved nothing, before this run. */
+  lookUps: number;
   now: Date;
   /** Time from which the reminder is useless. */
   expiresAt: Date;
@@ -70,13 +84,12 @@ export function nextReminderAttempt(
 
 /**
  * Time of another look-up after one that proved nothing, because Sent folders lag behind.
- * @param attempts attempts so far, this look-up included. The first one was a look-up itself if a
- *   failover of the database has marked the reminder (ADR 0127).
+ * @param lookUps such look-ups since the outcome became unknown, this one included
  * @returns `null` if the reminder is to be sent again: two more look-ups proved nothing, or a later
  *   one would leave no time before the event
  */
-export function nextReminderLookUp(attempts: number, now: Date, expiresAt: Date): Date | null {
-  const seconds = MORE_LOOK_UPS_SECONDS[Math.max(0, attempts - 2)];
+export function nextReminderLookUp(lookUps: number, now: Date, expiresAt: Date): Date | null {
+  const seconds = MORE_LOOK_UPS_SECONDS[lookUps - 1];
   if (seconds === undefined) return null;
   const at = now.getTime() + seconds * 1000;
   return at > expiresAt.getTime() - LAST_BEFORE_SECONDS * 1000 ? null : new Date(at);
@@ -86,9 +99,11 @@ export function nextReminderLookUp(attempts: number, now: Date, expiresAt: Date)
 export function decideReminder({
   delivery,
   attempts,
+  lookUps,
   now,
   expiresAt,
 }: ReminderAttempt): ReminderDecision {
+  const soon = new Date(now.getTime() + LOOK_UP_SECONDS * 1000);
   switch (delivery.kind) {
     case 'sent':
       return delivery;
@@ -98,33 +113,27 @@ export function decideReminder({
         reason: delivery.reason,
         credentialsInvalid: delivery.credentialsInvalid ?? false,
       };
-    case 'unknown': {
-      // A look-up sends nothing, so one is made even after the event has begun. After a second
-      // attempt the reminder fails.
-      if (now >= expiresAt && attempts > 1) {
-        return {
-          kind: 'failed',
-          reason: `it is unknown whether it was sent: ${delivery.reason}`,
-          credentialsInvalid: false,
-        };
-      }
-      const at = new Date(now.getTime() + LOOK_UP_SECONDS * 1000);
+    case 'unknown':
+      // A look-up sends nothing, so one is made even after the event has begun.
+      return lookUpAt(soon, delivery.reason, 0);
+    case 'look-up-failed':
+      if (now < expiresAt) return lookUpAt(soon, delivery.reason, lookUps);
       return {
-        kind: 'retry',
-        at,
-        reason: `looking up whether it was sent: ${delivery.reason}`,
-        ambiguous: true,
+        kind: 'failed',
+        reason: `it is unknown whether it was sent: ${delivery.reason}`,
+        credentialsInvalid: false,
       };
-    }
     case 'unproven':
-      return { kind: 'retry', at: delivery.at, reason: NOT_FOUND, ambiguous: true };
+      return lookUpAt(delivery.at, NOT_FOUND, delivery.lookUps);
     case 'not-yet': {
       const { retryAfterSeconds, ownLimit } = delivery;
       // Without `ownLimit`, each attempt doubles the wait.
       const failures = ownLimit ? 0 : attempts;
       const at = nextReminderAttempt(failures, now, expiresAt, retryAfterSeconds ?? 0);
-      if (at)
-        return { kind: 'retry', at, reason: `not sent yet: ${delivery.reason}`, ambiguous: false };
+      if (at) {
+        const reason = `not sent yet: ${delivery.reason}`;
+        return { kind: 'retry', at, reason, ambiguous: false, lookUps: 0 };
+      }
       return {
         kind: 'failed',
         reason: `the event began before it could be sent; last error: ${delivery.reason}`,
@@ -134,7 +143,15 @@ export function decideReminder({
   }
 }
 
-const NOT_FOUND = 'looking up whether it was sent: it was not found among the sent messages so far';
+const NOT_FOUND = 'it was not found among the sent messages so far';
+
+const lookUpAt = (at: Date, why: string, lookUps: number): ReminderDecision => ({
+  kind: 'retry',
+  at,
+  reason: `looking up whether it was sent: ${why}`,
+  ambiguous: true,
+  lookUps,
+});
 
 /** Error codes after which a retry is useless. */
 const PERMANENT: readonly ProviderErrorCode[] = [

@@ -20,16 +20,19 @@ describe('reportReminders', () => {
   const of = { account: 'a', reminder: 'r' };
 
   it('writes a line for a reminder that was sent more than a minute late', () => {
-    expect(linesAbout({ kind: 'sent' }, 61)).toEqual([
+    expect(linesAbout({ kind: 'sent', attempts: 1 }, 61)).toEqual([
       ['reminder.late', { ...of, seconds: 61 }, '61 s'],
     ]);
-    expect(linesAbout({ kind: 'sent' }, 60)).toEqual([]);
+    expect(linesAbout({ kind: 'sent', attempts: 1 }, 60)).toEqual([]);
   });
 
   it.each<[string, ReminderResult]>([
-    ['reminder.failed', { kind: 'failed', reason: '550 no', refused: null }],
-    ['reminder.failed', { kind: 'skipped', reason: 'the event has already begun' }],
-    ['reminder.delayed', { kind: 'retry', reason: '450 later', at: DUE, ambiguous: false }],
+    ['reminder.failed', { kind: 'failed', reason: '550 no', refused: null, attempts: 1 }],
+    ['reminder.failed', { kind: 'skipped', reason: 'the event has begun', attempts: 0 }],
+    [
+      'reminder.delayed',
+      { kind: 'retry', reason: '450 later', at: DUE, ambiguous: false, lookUps: 0, attempts: 1 },
+    ],
   ])('writes %s with the reason for %j', (kind, result) => {
     const { reason } = result as { reason: string };
     expect(linesAbout(result, 0)).toEqual([[kind, of, reason]]);

@@ -113,6 +113,26 @@ export async function noteFailedAttempts(sql: Sql, failed: readonly FailedAttemp
   ]);
 }
 
+/** What a run that ended with an unknown outcome, or ended it, changes in its queue row. */
+export interface CountedLookUps {
+  id: string;
+  /** Attempts so far: the run itself is none if it only looked an earlier one up. */
+  attempts: number;
+  /** Look-ups since the outcome became unknown that proved nothing. */
+  lookUps: number;
+}
+
+const LOOK_UPS = `
+  update reminder_job j set attempt = n.attempts, look_ups = n.look_ups
+  from unnest($1::uuid[], $2::smallint[], $3::smallint[]) n(id, attempts, look_ups)
+  where j.id = n.id`;
+
+/** Counts look-ups apart from attempts, so that earlier attempts shorten no search. */
+export async function recordLookUps(sql: Sql, counted: readonly CountedLookUps[]): Promise<void> {
+  if (counted.length > 0)
+    await sql.query(LOOK_UPS, columnsOf(counted, 'id', 'attempts', 'lookUps'));
+}
+
 const UNCOUNT = `
   update reminder_job set attempt = greatest(attempt - 1, 0) where id = any($1::uuid[])`;
 

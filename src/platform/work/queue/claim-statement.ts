@@ -82,7 +82,7 @@ const LATE_SECONDS = 60;
  * A join would be shorter, but the statement is often planned while its queue is empty. To the
  * planner the queue then has one row, so the join begins there and reads the whole queue for every
  * claim of a burst. With a join and `id = any(…)` together, the plan goes through the whole list of
- * ids once for each id (ADR 0054).
+ * ids once for each id (ADR 0004).
  */
 const ids = (rows: string) => `array(select id from ${rows})`;
 const among = (rows: string) => `j.id = any(${ids(rows)})`;

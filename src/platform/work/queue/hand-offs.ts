@@ -54,7 +54,7 @@ interface LoadedRow {
 
 /**
  * Loads what claimed rows need and commits their hand-off markers, many rows at a time
- * (docs/adr/0055).
+ * (docs/adr/0004).
  */
 export class HandOffs<R extends HandedRun> {
   readonly #log: Logger;
