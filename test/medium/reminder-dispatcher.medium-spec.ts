@@ -11,7 +11,7 @@ import { reminderSignature } from '../../src/calendar/notifications/send/reminde
 import {
   ReminderDispatcher,
   type ReminderResult,
-  type ReminderRow,
+  type ReminderRow as QueuedReminder,
 } from '../../src/calendar/notifications/send/reminder-dispatcher.ts';
 import type { ReminderEvent } from '../../src/calendar/events/ports/event-reminders.ts';
 import type { StoredNotification } from '../../src/calendar/events/event-values.ts';
@@ -47,7 +47,7 @@ describe('a reminder that is due', () => {
   let receiver: Receiver;
   let egress: EgressClient;
   let clock: TestClock;
-  let steps: EngineSteps<ReminderRow, ReminderResult>;
+  let steps: EngineSteps<QueuedReminder, ReminderResult>;
   let dispatcher: ReminderDispatcher;
   let planner: ReminderPlanner;
   const threads = new WorkThreads();
