@@ -269,10 +269,10 @@ describe.each([
     expect(rescued.allRows).toBeLessThan(8 * CLAIMED * queues.length);
   });
 
-  it('reads claimed rows for the heartbeat of the judge only', async () => {
-    const judged = await work('beat', [`${SELF}`]);
-    expect(judged.queueRows).toBeGreaterThan(queues.length);
-    expect(judged.queueRows).toBeLessThan(2 * CLAIMED * queues.length);
+  it('reads claimed rows for the heartbeat of the leader only', async () => {
+    const ofLeader = await work('beat', [`${SELF}`]);
+    expect(ofLeader.queueRows).toBeGreaterThan(queues.length);
+    expect(ofLeader.queueRows).toBeLessThan(2 * CLAIMED * queues.length);
     const other = await work('beat', [`${SELF + 1}`]);
     // The next due row of each queue.
     expect(other.queueRows).toBe(queues.length);

@@ -103,8 +103,7 @@ function sourceFiles(): string[] {
 function moduleOf(file: string): string {
   const [, group = '', ...rest] = file.split('/');
   // Folders of `sync` are no modules: all of them belong to `sync/sync.module.ts`.
-  const isModule = rest.length > 1 && fs.globSync(`src/${group}/*/*.module.ts`).length > 0;
-  return isModule ? `${group}/${rest[0]}` : group;
+  return rest.length > 1 && group !== 'sync' ? `${group}/${rest[0]}` : group;
 }
 
 function contentOf(file: string): string {

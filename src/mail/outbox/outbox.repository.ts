@@ -106,7 +106,7 @@ export interface StoredItem extends OutboxItem {
 export interface WaitingSchedule {
   /** Attempts made so far. */
   attempt: number;
-  /** Whether the message waits only for a slot of its account's pace. */
+  /** True if the message is due, and waits only because its account's messages leave one after the other. */
   paced: boolean;
 }
 

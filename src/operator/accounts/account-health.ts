@@ -127,7 +127,7 @@ export interface AccountAudit {
 
 /** The rate gate of an account's messages. */
 export interface AccountGateState {
-  /** The circuit breaker lets no message through until then; `null` if it is closed. */
+  /** The circuit breaker lets no message through until then; `null` if it is not stopped. */
   openUntil: Date | null;
   reason: string | null;
   /** Consecutive troubles with its server. */

@@ -36,16 +36,16 @@ export const DISPATCHERS = Symbol('Dispatchers');
 /**
  * What a heartbeat returns: milliseconds until the next due row of each queue, the values that
  * `InstanceGuard` compares, and four flags. The last two are always false for a worker that is not
- * the judge (`beatStatement`).
+ * the leader (`beatStatement`).
  * - `alive`: 1 while this worker's row in `worker` exists, else 0.
  * - `dead`: whether another worker sends no heartbeats any more.
  * - `orphaned`: whether workers that are no longer listed still have claimed rows.
- * - `adrift`: whether workers without a connection have claimed rows that were not handed off.
+ * - `disconnected`: whether workers without a connection have claimed rows that were not handed off.
  */
-type Flags = { dead: boolean; orphaned: boolean; adrift: boolean };
+type Flags = { dead: boolean; orphaned: boolean; disconnected: boolean };
 type Beat = HeartbeatResult & { alive: number } & Flags & Partial<Record<QueueName, number | null>>;
 
-const NOTHING_FOUND: Flags = { dead: false, orphaned: false, adrift: false };
+const NOTHING_FOUND: Flags = { dead: false, orphaned: false, disconnected: false };
 const STATEMENT_MS = 5_000;
 /** Workers that counted as dead, with their processes, and the number of their rows. */
 interface Swept {
@@ -257,9 +257,9 @@ export class Engine
     if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();
     this.#tickError = null;
-    const { dead, orphaned, adrift } = this.#found;
+    const { dead, orphaned, disconnected } = this.#found;
     const stale = orphaned || (dead && this.#identity.mayDeclareDead());
-    if (this.#identity.id === 0 || (!stale && !adrift)) return;
+    if (this.#identity.id === 0 || (!stale && !disconnected)) return;
     this.#tidying ??= this.#tidy(stale)
       .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
       .finally(() => (this.#tidying = null));
@@ -294,8 +294,8 @@ export class Engine
       return;
     }
     this.#identity.noteBeat(sentAt);
-    const { dead, orphaned, adrift } = beat;
-    this.#found = { dead, orphaned, adrift };
+    const { dead, orphaned, disconnected } = beat;
+    this.#found = { dead, orphaned, disconnected };
     if (beat.backend !== this.#lockedOn && (await this.#identity.acquireLock(this.#pulse)))
       this.#lockedOn = beat.backend;
     for (const queue of this.#runners.keys()) {
@@ -327,7 +327,7 @@ export class Engine
    * handed off.
    */
   async #tidy(stale: boolean): Promise<void> {
-    if (this.#found.adrift && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
+    if (this.#found.disconnected && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
     if (!stale) return;
     const [swept] = await this.#sql.query<Swept>(this.#sweep, [this.#identity.mayDeclareDead()]);
     const { dead = 0, processes = null, rows = 0 } = swept ?? {};

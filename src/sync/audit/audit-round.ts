@@ -6,7 +6,7 @@ import type {
   FirstAudits,
 } from '../../accounts/sync-schedule/mirror-audits.ts';
 import type { AuditedMessage } from '../../mail/messages/mirror/audited-messages.ts';
-import type { MailPort, MessageState, ReadMessage } from '../../providers/port/connector.ts';
+import type { MailPort, RemoteMessageState, ReadMessage } from '../../providers/port/connector.ts';
 import type { MirrorClaim, MirrorState } from '../mirror.repository.ts';
 
 const DAY_SECONDS = 86_400;
@@ -131,7 +131,7 @@ export function roundOf(start: RoundStart): AuditRound {
 
 /** What a provider says about candidates. */
 export interface Seen {
-  messages: readonly MessageState[];
+  messages: readonly RemoteMessageState[];
   /** Ids that do not exist. */
   gone: readonly string[];
 }
@@ -147,9 +147,9 @@ export function seenOf(read: ReadonlyMap<string, ReadMessage | null>): Seen {
 /** Proven differences between the provider and the mirror. */
 export interface Differences {
   /** Messages that the mirror does not have. */
-  missing: MessageState[];
+  missing: RemoteMessageState[];
   /** Messages that are in other folders in the mirror. */
-  misplaced: MessageState[];
+  misplaced: RemoteMessageState[];
   /** Provider ids of messages that only the mirror has. */
   gone: string[];
 }
@@ -167,8 +167,8 @@ export function differencesOf(
   folders: ReadonlySet<string>,
   since: Date | null,
 ): Differences {
-  const isIncluded = ({ receivedAt }: MessageState) => since === null || receivedAt >= since;
-  const isMisplaced = ({ providerId, folderIds }: MessageState) => {
+  const isIncluded = ({ receivedAt }: RemoteMessageState) => since === null || receivedAt >= since;
+  const isMisplaced = ({ providerId, folderIds }: RemoteMessageState) => {
     const known = mirror.get(providerId);
     if (!known || known.isOpen) return false;
     const wanted = new Set(folderIds.filter((id) => folders.has(id)));

@@ -13,7 +13,7 @@ import {
 } from '../../mail/messages/mirror/audited-messages.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type { MessageState, RemoteMessage } from '../../providers/port/connector.ts';
+import type { RemoteMessageState, RemoteMessage } from '../../providers/port/connector.ts';
 import {
   type AuditPort,
   type AuditRun,
@@ -198,7 +198,7 @@ export class MirrorRepairs {
 async function readContents(
   account: ConnectedAccount,
   mail: AuditPort,
-  missing: readonly MessageState[],
+  missing: readonly RemoteMessageState[],
 ): Promise<{ read: RemoteMessage[]; unread: string[] }> {
   if (missing.length === 0) return { read: [], unread: [] };
   const providerIds = missing.map(({ providerId }) => providerId);

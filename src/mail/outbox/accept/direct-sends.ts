@@ -20,7 +20,7 @@ import type { StoredCopy } from '../../../providers/port/connector.ts';
 import { type ComposedMessage, OutgoingMessages } from '../../composing/outgoing-messages.ts';
 import { providerThreadOf } from '../../threading/provider-threads.ts';
 import { DirectLease, LEASE_SECONDS } from './direct-lease.ts';
-import type { SendJobRow, SendResult, StoredMessage } from '../send/send-attempt.ts';
+import type { SendJobRow, SendResult, MessageToSend } from '../send/send-attempt.ts';
 import { MessageSender } from '../send/send-message.ts';
 import { recordFencedSends } from '../record/fenced-sends.ts';
 import { recordSends } from '../record/send-recording.ts';
@@ -210,7 +210,7 @@ export class DirectSends implements OnModuleDestroy {
 
   async #run(
     { id, accountId, at }: DirectMessage,
-    message: StoredMessage,
+    message: MessageToSend,
     lease: DirectLease,
     hooks: DirectSendCallbacks,
   ): Promise<DirectResult> {
@@ -229,7 +229,7 @@ export class DirectSends implements OnModuleDestroy {
 
   async #attempt(
     job: SendJobRow,
-    message: StoredMessage,
+    message: MessageToSend,
     lease: DirectLease,
   ): Promise<Outcome<SendResult>> {
     const ended = await this.#ending(job, message, lease);
@@ -240,7 +240,7 @@ export class DirectSends implements OnModuleDestroy {
 
   async #ending(
     job: SendJobRow,
-    message: StoredMessage,
+    message: MessageToSend,
     lease: DirectLease,
   ): Promise<Outcome<SendResult>> {
     try {
@@ -259,7 +259,7 @@ export class DirectSends implements OnModuleDestroy {
    * Looks the message up at once: a message whose response was lost is often found. If it is not
    * found, the Sent folder may only lag behind.
    */
-  async #wasSent(message: StoredMessage, job: SendJobRow): Promise<boolean> {
+  async #wasSent(message: MessageToSend, job: SendJobRow): Promise<boolean> {
     try {
       const opened = await this.routes.find('account', message);
       if (!opened) return false;
@@ -329,7 +329,7 @@ export class DirectSends implements OnModuleDestroy {
   }
 }
 
-function asStored(message: DirectMessage): Omit<StoredMessage, 'account' | 'providerThreadId'> {
+function asStored(message: DirectMessage): Omit<MessageToSend, 'account' | 'providerThreadId'> {
   const { id, envelope, content, messageIdHeader, mime } = message;
   return {
     id, status: 'pending', envelope, bcc: content.bcc, draft: content.draft ?? null, messageIdHeader, mime,

@@ -157,10 +157,10 @@ function afterDeadline({ now, ownLimit, lastStartAt, retryAfterSeconds }: RetryI
 }
 
 /**
- * Time of the first look-up: 15 s after the first unknown outcome, later after each further one. If
- * the look-up finds nothing, the message may be sent again. Without the growing delay, a server
- * that never answers would deliver a copy every 15 s. After the deadline nothing is sent again, so
- * the look-up is always made after 15 s.
+ * When a message whose outcome became unknown is looked up: after 15 s, and later each time that
+ * its outcome becomes unknown again. A look-up that finds nothing lets the message be sent again,
+ * so without this growing delay a server that never answers would deliver a copy every 15 s. After
+ * the deadline nothing is sent again, and the delay stays 15 s.
  */
 function firstLookUp({ failures, now, retryLimitAt }: RetryInput): Date {
   return after(now, now >= retryLimitAt ? LOOK_UP_SECONDS[0] : lookUpSeconds(failures));

@@ -15,7 +15,7 @@ import type { OutgoingContent } from '../../composing/outgoing-content.ts';
 import type { OnMissed, OnUnknown } from '../accept/outbox-content.ts';
 
 /** A message as the sender needs it, with its account. */
-export interface StoredMessage {
+export interface MessageToSend {
   id: string;
   status: JobState;
   envelope: { from: string; recipients: readonly string[] };
@@ -124,7 +124,7 @@ export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
   job: SendJobRow;
   startedAt: Date;
   /** `null` when only the queue row is known, as after an unexpected error. */
-  message: StoredMessage | null;
+  message: MessageToSend | null;
   /**
    * Whether the hand-off marker was committed, so that the provider may have received the message.
    */
@@ -136,7 +136,7 @@ export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
 }
 
 /** An attempt whose message is loaded. */
-export type LoadedAttempt = Attempt & { message: StoredMessage };
+export type LoadedAttempt = Attempt & { message: MessageToSend };
 
 /** Why an attempt failed, or which recipients it did not reach. */
 export interface AttemptEnd {

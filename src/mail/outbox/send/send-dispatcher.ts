@@ -17,7 +17,7 @@ import {
   type SendJobRow,
   type SendResult,
   SINGLE_ATTEMPT_SECONDS,
-  type StoredMessage,
+  type MessageToSend,
 } from './send-attempt.ts';
 import { providerThreadSql } from '../../threading/provider-threads.ts';
 import { MessageSender, SHORT_MIME } from './send-message.ts';
@@ -26,7 +26,7 @@ import { recordLateSends, recordSends } from '../record/send-recording.ts';
 import { SentMirror, type SentRow } from '../record/sent-mirror.ts';
 import { ON_HOLD_REASON } from '../steer/sends-of-account.ts';
 
-export type LoadedMessage = Omit<StoredMessage, 'account'> & AccountRow;
+export type LoadedMessage = Omit<MessageToSend, 'account'> & AccountRow;
 
 /**
  * Data that the engine loads with a row of `send_job`. `ready` selects the rows that are handed off

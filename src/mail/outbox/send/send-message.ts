@@ -13,7 +13,7 @@ import { failureOf, LeaseLostError, sendControl } from './hand-over.ts';
 import { HostSlots } from './host-slots.ts';
 import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
 import {
-  type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING_TO_SEND, type SendJobRow, type SendResult, type StoredMessage,
+  type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING_TO_SEND, type SendJobRow, type SendResult, type MessageToSend,
 } from './send-attempt.ts'; // prettier-ignore
 import { inHandOverSpan } from './send-spans.ts';
 import { UnknownOutcomes } from './unknown-outcomes.ts';
@@ -86,7 +86,7 @@ export class MessageSender {
    */
   async send(
     job: SendJobRow,
-    message: StoredMessage,
+    message: MessageToSend,
     lease: Lease,
   ): Promise<Outcome<SendResult> | null> {
     const attempt = { ...this.#begin(job), message };
@@ -271,7 +271,7 @@ export class MessageSender {
   }
 
   /** @returns `null` if the message was deleted */
-  async #prepare(message: StoredMessage): Promise<OutgoingMessage | null> {
+  async #prepare(message: MessageToSend): Promise<OutgoingMessage | null> {
     const mime = message.mime ?? (await this.#fetch(message));
     if (!mime) return null;
     const { messageIdHeader, bcc, providerThreadId: threadId } = message;
@@ -284,7 +284,7 @@ export class MessageSender {
    * Loads long texts one at a time: on its way from the database, each takes several times its
    * length in memory.
    */
-  #fetch({ id, account }: StoredMessage): Promise<Buffer | undefined> {
+  #fetch({ id, account }: MessageToSend): Promise<Buffer | undefined> {
     const fetched = this.#fetching.then(async () => {
       const [row] = await this.database.query<{ mime: Buffer }>(LONG_MIME, [id, account.accountId]);
       return row?.mime;
@@ -378,7 +378,7 @@ function withSignal(
   return gate ? { ...outcome, gate } : outcome;
 }
 
-function endOf(error: unknown, reached: SendPhase | null, message: StoredMessage): AttemptEnd {
+function endOf(error: unknown, reached: SendPhase | null, message: MessageToSend): AttemptEnd {
   const end = failureOf(error, reached);
   if (!(error instanceof ProviderError)) return end;
   const { refused, deferred } = error;

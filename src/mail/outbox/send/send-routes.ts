@@ -16,7 +16,7 @@ import { RelayRoutes } from '../../relay/relay-routes.ts';
 import { fieldsOfMessage, subjectOf } from '../../../formats/mime/message-header.ts';
 import { isFromItself } from '../../../formats/mime/sender-identity.ts';
 import { isGeneratedId } from '../../composing/generated-ids.ts';
-import type { SendJobRow, StoredMessage } from './send-attempt.ts';
+import type { SendJobRow, MessageToSend } from './send-attempt.ts';
 
 /** A route over which a message can be sent now. */
 export interface OpenRoute {
@@ -31,7 +31,7 @@ export interface OpenRoute {
 }
 
 /** The account of a message, and the sender address of its envelope. */
-export type Sending = Pick<StoredMessage, 'account'> & { envelope: { from: string } };
+export type Sending = Pick<MessageToSend, 'account'> & { envelope: { from: string } };
 
 /**
  * Opens the routes of a message: its account's own provider, and its application's mailing service.
@@ -76,7 +76,7 @@ export class SendRoutes {
    * Whether Carillon has to file the sender's copy of a message that left by this route. A mailing
    * service never files one in the account's mailbox.
    */
-  filesCopy(route: SendRoute, account: StoredMessage['account']): boolean {
+  filesCopy(route: SendRoute, account: MessageToSend['account']): boolean {
     if (route === 'relay') return true;
     const port = this.connectors.requireMail(account.provider);
     return port.fileSent !== undefined && account.settings['smtp_files_sent'] !== true;
@@ -129,7 +129,7 @@ export class SendRoutes {
  * @param mailDomain `MAIL_DOMAIN`
  */
 export function tracesOf(
-  { envelope, mime }: StoredMessage,
+  { envelope, mime }: MessageToSend,
   { dueAt }: Pick<SendJobRow, 'dueAt'>,
   mailDomain: string,
 ): SentTraces {

@@ -38,8 +38,8 @@ export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boo
 }
 
 /**
- * Recipients that the server had deferred when the outcome became unknown. A copy that a look-up
- * finds did not go to them.
+ * Recipients that the server had deferred when the outcome became unknown. If a look-up finds the
+ * message, the other recipients have it, but these do not.
  */
 export function deferredBefore({ putOff, attempt }: SendJobRow): readonly string[] {
   // Out of date after any further attempt: the server may have accepted these recipients in it,
@@ -151,7 +151,10 @@ export function sent(
   };
 }
 
-/** Result of an attempt after which some recipients have not received the message. */
+/**
+ * Result of an attempt after which some recipients have not received the message: it is tried
+ * again, or it ends, as `decision` says.
+ */
 export function concluded(
   attempt: Attempt,
   now: Date,
@@ -319,9 +322,9 @@ export function signalOf(
 }
 
 /**
- * Makes the timeline say when the next attempt is possible: when the rate gate that the signal
- * closes is open again, or at the deadline. The queue row keeps its own time, because the gate may
- * be opened earlier.
+ * Makes the timeline say when the next attempt is possible. A signal that closes the rate gate says
+ * for how long; then the next attempt is possible when the gate opens, or at the deadline if that
+ * is earlier. The queue row keeps its own time, because the gate may be opened earlier.
  */
 export function withOpeningTime(
   outcome: Outcome<SendResult>,

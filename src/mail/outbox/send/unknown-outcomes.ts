@@ -70,8 +70,9 @@ export class UnknownOutcomes {
     const words = error instanceof ProviderError ? error.message : internalReason(error);
     const detail = `it could not be looked up: ${words}`;
     const now = this.clock.now();
-    // All attempts except the failed ones were look-ups, or waits for our own limit.
-    const decision = decideLookUp(made - attempt.failures, now, retryLimitAt);
+    // An attempt that did not fail was a look-up, or waited for our own limit.
+    const lookUps = made - attempt.failures;
+    const decision = decideLookUp(lookUps, now, retryLimitAt);
     return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
   }
 

@@ -49,7 +49,7 @@ function sendingFacts(account: AccountDetail, now: Date): Html {
     ['Paused', pauseText(sendingPaused, now)],
     ['Application paused', pauseText(applicationSendingPaused, now)],
     ['Application suspended', pauseText(applicationSuspended, now)],
-    ['Circuit breaker', gate.openUntil ? html`${chip('bad', 'open')} until ${exactly(gate.openUntil, now)}` : 'closed'],
+    ['Circuit breaker', gate.openUntil ? html`${chip('bad', 'stopped')} until ${exactly(gate.openUntil, now)}` : 'running'],
     ['Its reason', gate.reason],
     ['Troubles in a row', gate.failures > 0 ? count(gate.failures) : null],
   ])}</section>`; // prettier-ignore

@@ -7,9 +7,9 @@ import type { ZodType } from 'zod';
 const shapes = new WeakMap<Response, ZodType>();
 
 /**
- * Guard that lets every request pass, and keeps the shape that the response of its handler must
- * have. An interceptor could do the same, but a single one makes Nest handle every request with
- * about thirty objects of rxjs.
+ * Remembers the shape that the response of a handler must have. It is a guard that refuses nothing,
+ * and not an interceptor: a single interceptor makes Nest handle every request with about thirty
+ * objects of rxjs.
  */
 export function expectShape(shape: ZodType): CanActivate {
   return {

@@ -60,10 +60,10 @@ export async function letOneThrough(sql: Sql, gateIds: readonly string[]): Promi
 }
 
 /**
- * SQL condition: the circuit breaker of an account or webhook is closed now.
+ * SQL condition: the circuit breaker of an account or webhook is stopped now.
  * @param gateId SQL expression of its id
  */
-export const isGateClosed = (gateId: string): string => `
+export const isBreakerStopped = (gateId: string): string => `
   exists (select 1 from account_gate a where a.account_id = ${gateId} and a.closed_until > now())`;
 
 const GIVE_SLOT_BACK = `
@@ -91,7 +91,7 @@ export async function forgetRateGates(sql: Sql, gateIds: readonly string[]): Pro
 
 /** What currently delays the work of an account. */
 export interface RateGateDelay {
-  /** When the circuit breaker lets rows through again; `null` if it is not closed now. */
+  /** When the circuit breaker lets rows through again; `null` if it is not stopped now. */
   closedUntil: Date | null;
   closeReason: string | null;
   /** When the last row that waits for its slot will start; `null` if no row waits for a slot. */

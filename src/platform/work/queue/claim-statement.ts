@@ -4,10 +4,12 @@ import type { QueueTable } from './dispatcher.ts';
  * The claim of one queue. The names come from `QueueTable` constants in our own code, never from
  * input.
  *
- * The claim reads candidates in the order of one partial index, `(run_at) where state = 0`, and
- * locks them with SKIP LOCKED. For each rate gate (account or webhook) it takes only as many rows
- * as the gate's concurrency and circuit breaker allow. It moves each surplus row once, to a later
- * slot of its own (pacing by GCRA). So one account with very many rows delays no other account.
+ * The claim reads the oldest due rows in the order of one partial index, `(run_at) where state = 0`,
+ * and locks them with SKIP LOCKED. These are its candidates. For each rate gate (account or webhook)
+ * it takes only as many rows as the gate's concurrency and circuit breaker allow. Each other row gets
+ * a later time of its own, one interval of the gate after the row before it, as the generic cell rate
+ * algorithm (GCRA) does. So a row is moved once, and one account with very many rows delays no other
+ * account.
  *
  * A claim takes fewer rows than there are free slots in these cases:
  *
@@ -40,8 +42,8 @@ export interface ClaimSummary {
    */
   passedOver: boolean;
   /**
-   * Rows that were not yet late and that this claim moved to more than a minute after their
-   * promised time; `null` if there are none.
+   * Rows that become late by this claim: it moved them to more than a minute after their promised
+   * time, and before they were not. `null` if there are none.
    */
   late: { id: string; reason: string }[] | null;
 }
@@ -126,8 +128,8 @@ function candidates({ table, gateColumn, deadlineColumn }: QueueTable): string {
  * `wait_ms`, the delay for rows that the breaker turned away. The breaker lets in no row while the
  * gate is closed, and then one at a time until one reports `well`.
  *
- * Ended runs whose results are not written yet do not count as in flight. The breaker counts them,
- * because it does not know their results yet.
+ * A run that has ended while its result is not written yet takes no place among `most`. Among
+ * `let_in` it still does, because its result may be the one that stops the breaker.
  */
 function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
   const closedFor = `extract(epoch from g.closed_until - now()) * 1000`;
@@ -138,11 +140,11 @@ function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
           ${breaker ? 'g.failures > 0 or g.closed_until is not null' : 'false'} as marked,
           ${breaker ? `case when g.closed_until > now() then 0 when g.closed_until <= now() then 1 else 32767 end` : '32767'} as let_in,
           ${breaker ? `case when g.closed_until is null then 0 else greatest(${closedFor}, ${HALF_OPEN_WAIT_MS}) end` : '0'} as wait_ms,
-          ${breaker ? 'case when g.closed_until is not null then g.close_reason end' : 'null'} as reason, held.busy, held.ended
+          ${breaker ? 'case when g.closed_until is not null then g.close_reason end' : 'null'} as reason, running.busy, running.ended
         from (select distinct gate from cand) c left join account_gate g on g.account_id = c.gate
         cross join lateral (
           select count(*) filter (where b.id <> all($6::uuid[])) as busy, count(*) filter (where b.id = any($6::uuid[])) as ended
-          from ${table} b where b.${gateColumn} = c.gate and b.state = 1) held)`;
+          from ${table} b where b.${gateColumn} = c.gate and b.state = 1) running)`;
 }
 
 /**
@@ -157,14 +159,14 @@ function ranking({ table }: QueueTable): string {
           a.busy + row_number() over (partition by c.gate order by c.urgent desc, c.run_at, c.id) as pos,
           case when ${SUSPECT} then row_number() over (partition by c.crashes order by c.run_at, c.id) else 0 end as turn
         from cand c join acc a using (gate)),
-      judged as materialized (
+      placed as materialized (
         select c.*, c.pos <= c.most and (c.urgent or c.pos + c.ended <= c.let_in) as fits,
           case when not ${SUSPECT} then true
                when c.crashes = 1 then c.turn <= $5
                else c.turn = 1 and not ${second} end as cleared
         from ranked c),
       take as materialized (
-        select id, failures, marked from judged where fits and cleared order by pos, run_at limit $1)`;
+        select id, failures, marked from placed where fits and cleared order by pos, run_at limit $1)`;
 }
 
 /**
@@ -187,7 +189,7 @@ function parking({ table, paceMs }: QueueTable): string {
       surplus as (
         select id, gate, run_at, due_at, deadline, slot_ms, reason, case when urgent then 0 else wait_ms end as wait_ms,
           row_number() over (partition by gate order by run_at, id) as ord, count(*) over (partition by gate) as n
-        from judged where not fits and not ahead),
+        from placed where not fits and not ahead),
       pace as (${pace}),
       slots as materialized (
         select s.id, s.run_at as before, s.due_at, s.reason,
@@ -198,7 +200,7 @@ function parking({ table, paceMs }: QueueTable): string {
       turns as materialized (
         select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
                            * ceil(turn / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as at
-        from judged where fits and not cleared and not ahead),
+        from placed where fits and not cleared and not ahead),
       held as (update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')})`;
 }
 

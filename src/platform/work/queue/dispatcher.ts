@@ -176,9 +176,9 @@ export interface QueueTable {
    */
   paceMs?: number;
   /**
-   * Whether a row has no effect before its hand-off. If so, other workers take over rows that were
-   * not handed off as soon as their worker's connection is lost. They do not wait until that worker
-   * counts as dead: if it still lives, its hand-off is refused.
+   * True if a run changes nothing outside the database before its hand-off. If its worker loses the
+   * connection before the hand-off, other workers then take the row over at once. They need not wait
+   * until that worker counts as dead: if it still lives, its hand-off is refused.
    */
   inertUntilHandOff?: boolean;
   /**

@@ -212,7 +212,7 @@ export const WORKER_LOCKS = 727_004;
  * again with its next connection.
  */
 const DISCONNECTED = `
-  adrift as materialized (
+  disconnected as materialized (
     select w.id from worker w where w.id <> $1 and pg_try_advisory_xact_lock_shared(${WORKER_LOCKS}, w.id))`;
 
 /**
@@ -220,7 +220,7 @@ const DISCONNECTED = `
  * left to the sweep, which knows how many workers died at the same time.
  */
 const UNBEGUN =
-  'j.worker_id = any(array(select id from adrift)) and j.handoff_at is null and j.crashes < 1';
+  'j.worker_id = any(array(select id from disconnected)) and j.handoff_at is null and j.crashes < 1';
 
 const inert = (tables: readonly QueueTable[]) =>
   tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
@@ -268,22 +268,22 @@ export function rescueStatement(tables: readonly QueueTable[]): string | null {
 
 /**
  * A worker that is late with its heartbeat by more than half of its interval does not keep others
- * from judging.
+ * from leading.
  */
-const JUDGE_SEEN_SECONDS = 1.5;
+const LEADER_SEEN_SECONDS = 1.5;
 
 /**
- * The judge looks at the claimed rows of all workers: that is too much for every heartbeat of every
- * worker (ADR 0097). The judge is the connected worker with the lowest id that has just sent a
- * heartbeat. If several workers consider themselves the judge, or for a moment
+ * The leader looks at the claimed rows of all workers: that is too much for every heartbeat of every
+ * worker (ADR 0097). The leader is the connected worker with the lowest id that has just sent a
+ * heartbeat. If several workers consider themselves the leader, or for a moment
  * none does, no harm is done.
  */
-const JUDGES = `
-  judge as materialized (
+const LEADS = `
+  leader as materialized (
     select not exists (
       select 1 from worker w
-      where w.id < $1 and w.seen_at > now() - interval '${JUDGE_SEEN_SECONDS} s'
-        and w.id <> all(array(select id from adrift))) as judges)`;
+      where w.id < $1 and w.seen_at > now() - interval '${LEADER_SEEN_SECONDS} s'
+        and w.id <> all(array(select id from disconnected))) as leads)`;
 
 /** Whether a commit is confirmed only after a standby has it. */
 const SYNCHRONOUS = `
@@ -291,9 +291,9 @@ const SYNCHRONOUS = `
 
 /**
  * Builds the heartbeat statement ($1 worker). In one round trip it also reads `alive`, the fields
- * of `HeartbeatResult`, `dead`, `orphaned`, `adrift`, and milliseconds until the next due row of
- * each queue. `dead` means that a worker sends no heartbeats any more. Only the judge reads claimed
- * rows: `orphaned` means that some belong to workers that are no longer listed, and `adrift` that
+ * of `HeartbeatResult`, `dead`, `orphaned`, `disconnected`, and milliseconds until the next due row of
+ * each queue. `dead` means that a worker sends no heartbeats any more. Only the leader reads claimed
+ * rows: `orphaned` means that some belong to workers that are no longer listed, and `disconnected` that
  * there are rows of disconnected workers to give back.
  * @param showsServer false if the server refuses to show `SERVER_COLUMNS`
  */
@@ -306,19 +306,19 @@ export function beatStatement(tables: readonly QueueTable[], showsServer = true)
     ({ table }) => `exists (select 1 from ${table} j where j.state = 1 and ${UNBEGUN})`,
   );
   // CASE, because AND may evaluate its expensive side first.
-  const judged = (found: readonly string[]) =>
-    `case when (select judges from judge) then ${['false', ...found].join(' or ')} else false end`;
+  const byLeader = (found: readonly string[]) =>
+    `case when (select leads from leader) then ${['false', ...found].join(' or ')} else false end`;
   return `with held as (select id, seen_at from worker where id = $1 for update),
     beat as (
       update worker w set seen_at = now() from held where w.id = held.id
       returning extract(epoch from held.seen_at)::float8 as before, extract(epoch from w.seen_at)::float8 as seen),
-    ${DISCONNECTED}, ${JUDGES}
+    ${DISCONNECTED}, ${LEADS}
     select (select count(*) from beat)::int as alive, (select before from beat), (select seen from beat),
            pg_backend_pid() as backend, (select place ->> 'doubt' from instance where id = 1) as doubt,
            ${showsServer ? `${SERVER_COLUMNS},` : ''}
            ${SYNCHRONOUS} as synchronous, (select synchronous from instance where id = 1) as "wasSynchronous",
            exists (select 1 from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s') as dead,
-           ${judged(orphans)} as orphaned,
-           case when exists (select 1 from adrift) then ${judged(unbegun)} else false end as adrift,
+           ${byLeader(orphans)} as orphaned,
+           case when exists (select 1 from disconnected) then ${byLeader(unbegun)} else false end as disconnected,
            ${next.join(', ')}`;
 }

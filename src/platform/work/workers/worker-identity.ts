@@ -30,7 +30,7 @@ export class WorkerIdentity {
   #id = 0;
   #epoch = 0;
   #lastBeat: Moment | null = null;
-  #judgesFrom = Infinity;
+  #declaresFrom = Infinity;
 
   /** Id of this worker's row; 0 if it has none. */
   get id(): number {
@@ -104,14 +104,14 @@ export class WorkerIdentity {
    * next one.
    */
   mayDeclareDead(): boolean {
-    return monotonicMs() >= this.#judgesFrom;
+    return monotonicMs() >= this.#declaresFrom;
   }
 
   #noteContact(at: Moment): void {
     const last = this.#lastBeat;
-    if (last === null) this.#judgesFrom = at.monotonicMs + FIRST_LOOK_MS;
+    if (last === null) this.#declaresFrom = at.monotonicMs + FIRST_LOOK_MS;
     else if (mostMsBetween(last, at) > TRUST_MS)
-      this.#judgesFrom = at.monotonicMs + DEAD_AFTER_SECONDS * 1000;
+      this.#declaresFrom = at.monotonicMs + DEAD_AFTER_SECONDS * 1000;
     this.#lastBeat = at;
   }
 

@@ -10,7 +10,7 @@ import type {
   FailedMessage,
   ListedContent,
   MessageContent,
-  MessageState,
+  RemoteMessageState,
   ProviderAccount,
   ReadMessage,
   ReadRequest,
@@ -277,7 +277,7 @@ export const dateOf = ({ internalDate }: Pick<MinimalMessage, 'internalDate'>): 
   new Date(Number(internalDate));
 
 /** What the mirror takes of a message, without its content. */
-export const stateOf = (labels: MinimalMessage): MessageState => ({
+export const stateOf = (labels: MinimalMessage): RemoteMessageState => ({
   providerId: labels.id,
   threadId: labels.threadId,
   ...placementOf(labels.labelIds),

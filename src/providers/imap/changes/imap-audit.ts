@@ -12,7 +12,7 @@ import { isMissing, leaveFolder, openFolder, type OpenFolder } from './imap-chan
 import { type ListedFolder, listFolders } from './imap-changes-folders.ts';
 import { messageId, parseMessageId, uidSets } from './imap-cursor.ts';
 import { fetchContents, fetchMetas, fitting, type MessageMeta } from '../messages/imap-fetch.ts';
-import { Suspects } from '../messages/imap-fetch-suspects.ts';
+import { FatalMessages } from '../messages/imap-fatal-messages.ts';
 import { firstUids, searchUids } from '../messages/imap-search.ts';
 import type { ImapSessions } from '../sessions/imap-sessions.ts';
 
@@ -82,9 +82,9 @@ export class ImapAudit {
     account: ProviderAccount,
     { providerIds, content }: ReadRequest,
   ): Promise<Map<string, ReadMessage | null>> {
-    const suspects = new Suspects();
-    return suspects.repeating(this.sessions, account, async (client) => {
-      const reader = new MessageReader(client, content, suspects);
+    const fatal = new FatalMessages();
+    return fatal.repeating(this.sessions, account, async (client) => {
+      const reader = new MessageReader(client, content, fatal);
       for (const [prefix, wanted] of byFolder(providerIds)) await reader.read(prefix, wanted);
       return reader.found;
     });
@@ -120,7 +120,7 @@ class MessageReader {
   constructor(
     private readonly client: ImapFlow,
     private readonly content: boolean,
-    private readonly suspects: Suspects,
+    private readonly fatal: FatalMessages,
   ) {}
 
   async read(prefix: string | null, wanted: readonly Wanted[]): Promise<void> {
@@ -155,7 +155,7 @@ class MessageReader {
 
   async #withContents(folder: OpenFolder, metas: readonly MessageMeta[]): Promise<void> {
     const chosen = fitting(metas, this.#bytes);
-    const fetched = await fetchContents(this.client, chosen, this.#bytes, this.suspects);
+    const fetched = await fetchContents(this.client, chosen, this.#bytes, this.fatal);
     // A single message may be larger than all that is left.
     this.#bytes -= chosen.length < metas.length ? this.#bytes : fetched.bytes;
     for (const meta of chosen) {

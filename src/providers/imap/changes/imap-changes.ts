@@ -12,7 +12,7 @@ import { parseMessageId } from './imap-cursor.ts';
 import { CONTENT_BYTES } from '../sessions/imap-input.ts';
 import { decodedSection } from '../messages/imap-download.ts';
 import { nodeAt } from '../messages/imap-parts.ts';
-import { Suspects } from '../messages/imap-fetch-suspects.ts';
+import { FatalMessages } from '../messages/imap-fatal-messages.ts';
 import type { ImapSessions } from '../sessions/imap-sessions.ts';
 
 const POSITION = /^#(\d+)$/;
@@ -52,9 +52,9 @@ export class ImapChanges {
    * @throws {ProviderError}
    */
   async listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges> {
-    const suspects = new Suspects();
-    return suspects.repeating(this.sessions, account, (client) =>
-      new MailboxSyncPass(client, request, suspects).run(),
+    const fatal = new FatalMessages();
+    return fatal.repeating(this.sessions, account, (client) =>
+      new MailboxSyncPass(client, request, fatal).run(),
     );
   }
 

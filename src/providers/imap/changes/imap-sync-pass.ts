@@ -21,7 +21,7 @@ import {
   type ImapCursor,
 } from './imap-cursor.ts';
 import { fetchContents, fetchMetas, fitting, type MessageMeta } from '../messages/imap-fetch.ts';
-import type { Suspects } from '../messages/imap-fetch-suspects.ts';
+import type { FatalMessages } from '../messages/imap-fatal-messages.ts';
 
 /** While history is being fetched, only every fourth sync pass checks for new changes. */
 const LOOKS_PER_LIST = 4;
@@ -63,7 +63,7 @@ export class MailboxSyncPass {
   constructor(
     private readonly client: ImapFlow,
     private readonly request: SyncPassRequest,
-    private readonly suspects: Suspects,
+    private readonly fatal: FatalMessages,
   ) {
     this.#cursor = decodeCursor(request.cursor);
     this.#states = new Map(this.#cursor.folders.map((state) => [state.path, state]));
@@ -155,7 +155,7 @@ export class MailboxSyncPass {
   }
 
   async #whatChanged(): Promise<void> {
-    await this.suspects.watch([], () => leaveFolder(this.client));
+    await this.fatal.watch([], () => leaveFolder(this.client));
     const folders: ListedFolder[] = [];
     for (const folder of inOrder(await listFolders(this.client))) {
       const isThere = folder.status !== null || !(await isMissing(this.client, folder.providerId));
@@ -304,7 +304,7 @@ export class MailboxSyncPass {
       this.client,
       chosen.filter(isNew),
       this.#result.bytes,
-      this.suspects,
+      this.fatal,
     );
     this.#result.spend(bytes);
     const given = leftAt === null ? chosen : chosen.filter(({ uid }) => uid > leftAt);

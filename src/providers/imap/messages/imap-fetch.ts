@@ -5,7 +5,7 @@ import { answersWithin } from '../sessions/imap-connection.ts';
 import { uidSets } from '../changes/imap-cursor.ts';
 import { isImapRefusal } from '../imap-error.ts';
 import { fetchParts } from './imap-fetch-parts.ts';
-import type { Suspects } from './imap-fetch-suspects.ts';
+import type { FatalMessages } from './imap-fatal-messages.ts';
 
 /** Messages larger than this are not fetched whole. Bytes. */
 const WHOLE_BYTES = 256 * 1024;
@@ -156,11 +156,11 @@ export async function fetchContents(
   client: ImapFlow,
   metas: readonly MessageMeta[],
   bytes: number,
-  suspects: Suspects,
+  fatal: FatalMessages,
 ): Promise<Contents> {
   const contents = new Map<number, MessageContent>();
   const nameOf = (uid: number) => `${client.mailbox ? client.mailbox.path : ''};${uid}`;
-  for (const { uid } of metas.filter((meta) => suspects.mustSkip(nameOf(meta.uid)))) {
+  for (const { uid } of metas.filter((meta) => fatal.mustSkip(nameOf(meta.uid)))) {
     contents.set(uid, {
       kind: 'unreadable',
       reason: 'The connection ends whenever this message is requested',
@@ -171,11 +171,11 @@ export async function fetchContents(
   const small = smallOnes.map(({ uid }) => uid);
   // A server that reported a small message must not send a large one instead.
   const said = smallOnes.reduce((sum, { size }) => sum + LITTLE_BYTES + 2 * size, 0);
-  const most = Math.max(LITTLE_BYTES + 2 * WHOLE_BYTES, suspects.careful ? 0 : said);
+  const most = Math.max(LITTLE_BYTES + 2 * WHOLE_BYTES, fatal.careful ? 0 : said);
   const sources = await answersWithin(client, { literalBytes: most }, () =>
-    suspects.careful
-      ? oneByOne(client, small, (uid, fetch) => suspects.watch([nameOf(uid)], fetch))
-      : suspects.watch(small.map(nameOf), () => allTogether(client, small)),
+    fatal.careful
+      ? oneByOne(client, small, (uid, fetch) => fatal.watch([nameOf(uid)], fetch))
+      : fatal.watch(small.map(nameOf), () => allTogether(client, small)),
   );
   let spent = 0;
   for (const [uid, content] of sources) {
@@ -184,8 +184,8 @@ export async function fetchContents(
   }
   for (const { uid } of asked.filter(({ size }) => size > WHOLE_BYTES)) {
     if (spent > bytes) return { contents, bytes: spent, leftAt: uid };
-    const content = await suspects.watch([nameOf(uid)], () =>
-      largeOne(client, uid, !suspects.isSuspect(nameOf(uid))),
+    const content = await fatal.watch([nameOf(uid)], () =>
+      largeOne(client, uid, !fatal.mayBeFatal(nameOf(uid))),
     );
     if (content) contents.set(uid, content);
     if (content?.kind === 'parts') spent += bytesOf(content.parts);

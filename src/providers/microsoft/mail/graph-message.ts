@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { withBcc } from '../../../formats/mime/with-bcc.ts';
-import type { MessageContent, MessageState, RemoteMessage } from '../../port/connector.ts';
+import type { MessageContent, RemoteMessageState, RemoteMessage } from '../../port/connector.ts';
 
 /* Messages of Microsoft Graph, and what the mirror takes of them. */
 
@@ -56,7 +56,7 @@ export function remoteOf(message: GraphMessage, folderId?: string): RemoteMessag
 }
 
 /** Where a message is, and its flags. */
-export function stateOf(message: GraphMessage, folderId?: string): MessageState {
+export function stateOf(message: GraphMessage, folderId?: string): RemoteMessageState {
   const folder = message.parentFolderId ?? folderId;
   return {
     providerId: message.id,

@@ -51,7 +51,7 @@ export interface RemoteMessage {
 }
 
 /** Where a message is, its flags and its exact time of receipt. */
-export type MessageState = Omit<RemoteMessage, 'content' | 'messageIdHeader'>;
+export type RemoteMessageState = Omit<RemoteMessage, 'content' | 'messageIdHeader'>;
 
 /** What a listing shows of a message without its content. */
 export interface MessageMarks {
@@ -171,7 +171,7 @@ export interface ReadMessage {
    * Always set if states were requested. `null` with a content whose provider charges extra for the
    * state; the time of receipt that the caller knows is then exact.
    */
-  state: MessageState | null;
+  state: RemoteMessageState | null;
   /** Set if and only if contents were requested. `null` if `failed` is set. */
   content: MessageContent | null;
   /**

@@ -11,27 +11,27 @@ import {
 import { until } from '../support/until.ts';
 
 /** A worker with a lower id than every engine of these tests, and one that lost its connection. */
-const [JUDGE, LOST] = [-1, 77];
+const [LEADER, LOST] = [-1, 77];
 
-describe('the judge of the other workers', () => {
+describe('the leader of the other workers', () => {
   let fixture: EngineFixture;
   let sql: EngineFixture['sql'];
-  /** The connection of the judge, which has its lock. */
-  let judge: pg.Client;
+  /** The connection of the leader, which has its lock. */
+  let leader: pg.Client;
   let row: string;
 
   beforeAll(() => Logger.overrideLogger(false));
   beforeEach(async () => {
     fixture = await startEngineFixture();
     ({ sql } = fixture);
-    judge = new pg.Client(fixture.url);
-    await judge.connect();
-    await judge.query('select pg_advisory_lock($1, $2)', [WORKER_LOCKS, JUDGE]);
+    leader = new pg.Client(fixture.url);
+    await leader.connect();
+    await leader.query('select pg_advisory_lock($1, $2)', [WORKER_LOCKS, LEADER]);
     // Neither counts as dead by its heartbeat, no matter how long a test takes.
     await sql.query(
       `insert into worker (id, host, pid, seen_at)
-       values ($1, 'judge', 1, now() + interval '1 h'), ($2, 'lost', 1, now() + interval '1 h')`,
-      [JUDGE, LOST],
+       values ($1, 'leader', 1, now() + interval '1 h'), ($2, 'lost', 1, now() + interval '1 h')`,
+      [LEADER, LOST],
     );
     [row = ''] = await fixture.insertRows(1, newId(), 3_600_000);
     await sql.query('update send_job set state = 1, fence = 3, attempt = 1, worker_id = $1', [
@@ -39,7 +39,7 @@ describe('the judge of the other workers', () => {
     ]);
   });
   afterEach(async () => {
-    await judge.end();
+    await leader.end();
     await fixture.close();
   });
 
@@ -53,7 +53,7 @@ describe('the judge of the other workers', () => {
   const heartbeat = async () => {
     const [beat] = await sql.query<{ seen: Date }>(
       'select seen_at as seen from worker where id not in ($1, $2)',
-      [JUDGE, LOST],
+      [LEADER, LOST],
     );
     return beat?.seen.getTime() ?? 0;
   };
@@ -66,10 +66,10 @@ describe('the judge of the other workers', () => {
     expect(await fixture.rows()).toMatchObject([{ id: row, state: 1, worker_id: LOST }]);
   };
 
-  it('is the worker with the lowest id, and others judge once it loses its connection', async () => {
+  it('is the worker with the lowest id, and others lead once it loses its connection', async () => {
     const dispatcher = await begin();
     await expectLeft();
-    await judge.end();
+    await leader.end();
     await fixture.empty();
     expect(dispatcher.recorded).toEqual([row]);
   });
@@ -77,7 +77,7 @@ describe('the judge of the other workers', () => {
   it('is another worker while the one with the lowest id sends no heartbeats', async () => {
     const dispatcher = await begin();
     await expectLeft();
-    await sql.query(`update worker set seen_at = now() - interval '2 s' where id = $1`, [JUDGE]);
+    await sql.query(`update worker set seen_at = now() - interval '2 s' where id = $1`, [LEADER]);
     await fixture.empty();
     expect(dispatcher.recorded).toEqual([row]);
   });
@@ -86,7 +86,7 @@ describe('the judge of the other workers', () => {
     await sql.query('delete from worker where id = $1', [LOST]);
     const dispatcher = await begin();
     await expectLeft();
-    await sql.query('delete from worker where id = $1', [JUDGE]);
+    await sql.query('delete from worker where id = $1', [LEADER]);
     await fixture.empty();
     expect(dispatcher.recorded).toEqual([row]);
   });

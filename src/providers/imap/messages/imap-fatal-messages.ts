@@ -8,18 +8,18 @@ import type { ImapSessions } from '../sessions/imap-sessions.ts';
  */
 const AT_ONCE_MS = 10_000;
 /** A message that ended the connection this many times while it was requested alone is skipped. */
-const CONVICTED = 2;
+const FATAL_LOSSES = 2;
 /** How often a sync pass is repeated while the responsible message is unknown. */
 const MOST_LOSSES = 4;
-/** How often a sync pass is repeated because a single message is suspected. */
-const MOST_BLAMED = 50;
+/** How often a sync pass is repeated because a message that was requested alone ended it. */
+const MOST_LOSSES_ALONE = 50;
 
 /**
  * Finds messages that end the connection whenever they are fetched, because the server fails on
  * them. The sync pass is repeated, then with one message at a time. A message that ends the
  * connection twice is not requested any more.
  */
-export class Suspects {
+export class FatalMessages {
   readonly #losses = new Map<string, number>();
   #asked: { messages: readonly string[]; since: number } | null = null;
   #count = 0;
@@ -31,7 +31,7 @@ export class Suspects {
   }
 
   /** Whether the connection ended when this message was requested alone. */
-  isSuspect(message: string): boolean {
+  mayBeFatal(message: string): boolean {
     return this.#losses.has(message);
   }
 
@@ -40,7 +40,7 @@ export class Suspects {
    * unique text.
    */
   mustSkip(message: string): boolean {
-    return (this.#losses.get(message) ?? 0) >= CONVICTED;
+    return (this.#losses.get(message) ?? 0) >= FATAL_LOSSES;
   }
 
   /**
@@ -67,7 +67,7 @@ export class Suspects {
       this.#losses.set(message, (this.#losses.get(message) ?? 0) + 1);
       this.#blamed += 1;
     } else this.#count += 1;
-    return this.#count <= MOST_LOSSES && this.#blamed <= MOST_BLAMED;
+    return this.#count <= MOST_LOSSES && this.#blamed <= MOST_LOSSES_ALONE;
   }
 
   /**
