@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { postMessages, usualMessage } from '../../support/fault-load.ts';
 import { expectPromiseKept } from '../../support/fault-figures.ts';
+import {
+  arrivedReminders,
+  createDueReminders,
+  ONCE,
+  REMINDERS,
+} from '../../support/replication/due-reminders.ts';
 import { FailoverWorld } from '../../support/replication/failover-world.ts';
 import { sized } from '../../support/sized.ts';
 import { until } from '../../support/until.ts';
@@ -26,24 +33,32 @@ const DUE_SOON = `
   update send_job set run_at = now() + interval '3 s', due_at = now() + interval '3 s'`;
 const FOUND = `
   select count(distinct job_id) as n from job_attempt where detail like '%found among the sent messages%'`;
+const WORKERS = 'select count(*) as n from worker';
+const LOST_WORKERS = 'select count(*) as n from lost_worker';
 const AUDITED = `select details from audit_entry where action = 'instance.failed_over'`;
 
 describe('a database that fails over to its standby', () => {
   let failover: FailoverWorld;
   afterEach(async () => failover.close());
 
-  it('sends no message twice when the standby had not yet received that it was sent', async () => {
+  it('sends no message and no reminder twice when the standby had not yet received that it was sent, and counts no worker as dead', async () => {
     failover = await FailoverWorld.start();
     const { pair, world } = failover;
     const accepted = await schedule(failover);
+    await createDueReminders(failover, 3);
     await pair.primary.query(DUE_SOON);
     await pair.caughtUp();
     pair.replication.block();
-    await until('half of the messages to leave', async () => {
-      return (await world.sink.counts()).accepted > MESSAGES / 2;
+    await until('the reminders and half of the messages to leave', async () => {
+      const reminders = await arrivedReminders(failover);
+      return (
+        isDeepStrictEqual(reminders, ONCE) && (await world.sink.counts()).accepted > MESSAGES / 2
+      );
     });
     await pair.primary.freeze();
-    const sent = (await world.accepted()).length;
+    const sent = (await world.accepted()).filter(
+      ({ recipients }) => !recipients[0]?.startsWith('guest'),
+    ).length;
     await pair.failOver();
     pair.moveAddress({ cut: true });
     await failover.ready();
@@ -52,6 +67,18 @@ describe('a database that fails over to its standby', () => {
     await failover.expectNoneDoubled('an asynchronous standby, seconds behind', '1 failover');
     expect(await world.count('select count(*) as n from outbox_message')).toBe(accepted.length);
     expect(await world.count(FOUND)).toBeGreaterThan(sent / 2);
+    await until('the reminders to be recorded as sent', async () => {
+      const n = await world.count(`select count(*) as n from reminder where status = 'sent'`);
+      return n === REMINDERS;
+    });
+    expect(await arrivedReminders(failover)).toEqual(ONCE);
+    await until('every job to be reported', async () => {
+      const reported = world.receiver.posted.map(({ body }) => body.toString()).join('');
+      return accepted.every((id) => reported.includes(id));
+    });
+    // The former registrations have been removed by now.
+    await until('two workers', async () => (await world.count(WORKERS)) === 2);
+    expect([await failover.deaths(), await world.count(LOST_WORKERS)]).toEqual([0, 0]);
     const [entry] = await world.sql.query<{ details: Record<string, unknown> }>(AUDITED);
     expect(entry?.details).toMatchObject({ from: 1, to: 2, synchronous: false });
     expect(failover.servers.one.output() + failover.servers.two.output()).toMatch(
