@@ -28,7 +28,7 @@ class UnconfirmedCommitError extends Error {
 }
 
 /** A statement with one of these words may write, or lock rows, and then waits like a write. */
-const MAY_WRITE = /\b(insert|update|delete|merge|truncate|nextval|setval)\b/i;
+const MAY_WRITE = /\b(insert|update|delete|merge|truncate|nextval|setval|for (key )?share)\b/i;
 
 /** What the driver's type of a client leaves out: the process id of its session on the server. */
 const sessionOf = (client: pg.ClientBase): number | null =>

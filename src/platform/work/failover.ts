@@ -30,7 +30,7 @@ export interface Failover {
  * that still reaches the old server may send them from there until it notices the new one.
  */
 const STRAGGLER_SECONDS = 10;
-/** For this time after a failover, a worker that is not seen on the new server may be such a one. */
+/** So long after a failover, a worker that was not seen on the new server may be such a one. */
 const ABSENT_SECONDS = 60;
 /**
  * A row that was created later than this after the last commit of the old server was created on the

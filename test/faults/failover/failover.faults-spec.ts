@@ -28,6 +28,12 @@ async function schedule(failover: FailoverWorld): Promise<string[]> {
   return accepted;
 }
 
+/** How long each of two workers reaches another server; at full size, for more than a minute. */
+const SPLIT_MS = sized(6_000, 75_000);
+/** Makes the messages due one after another, while the workers are apart. */
+const DUE_MEANWHILE = `
+  update send_job set run_at = now() + after, due_at = now() + after
+  from (select id, random() * interval '${sized(6, 40)} s' as after from send_job) due where due.id = send_job.id`;
 /** Makes all messages due in three seconds, however long it took to post them. */
 const DUE_SOON = `
   update send_job set run_at = now() + interval '3 s', due_at = now() + interval '3 s'`;
@@ -135,6 +141,28 @@ describe('a database that fails over to its standby', () => {
     await failover.expectNoneDoubled('the old primary accepts writes again', '1 failover');
     expect(await world.count('select count(*) as n from outbox_message')).toBe(accepted.length);
   }, 240_000);
+
+  it('sends no message twice that both servers know, while one of two workers reaches only the old one', async () => {
+    failover = await FailoverWorld.start();
+    const { pair, world } = failover;
+    const accepted = await schedule(failover);
+    await pair.primary.query(DUE_MEANWHILE);
+    await pair.caughtUp();
+    await pair.failOver();
+    const isOne = FailoverWorld.of('one');
+    pair.address.aim((first) => (isOne(first) ? pair.primary : pair.standby).socketPath);
+    pair.address.reset();
+    await delay(SPLIT_MS);
+    const each = [pair.primary, pair.standby].map((node) => failover.connections(node));
+    expect(Math.min(...(await Promise.all(each)))).toBeGreaterThan(0);
+    pair.address.aim(pair.standby.socketPath);
+    await failover.ready();
+    await world.settled();
+    await failover.expectNoneDoubled('each of two workers reaches another server', '1 failover');
+    expect(await world.count('select count(*) as n from outbox_message')).toBe(accepted.length);
+    // Otherwise each server has sent what the other has not.
+    expect(await world.count(FOUND)).toBeGreaterThan(accepted.length / 4);
+  }, 300_000);
 
   it('is followed by every connection when its address moves and the old server lives on', async () => {
     failover = await FailoverWorld.start();

@@ -143,9 +143,11 @@ describe('a synchronous standby', () => {
       expect(overview.status).toBe(200);
       expect(await overview.text()).toContain('synchronous standby');
     }
+    const late = world.startServer();
     await until('background work to be due many times', async () => {
       return total(await page(), COMMIT_WAIT) > 15;
     });
+    expect(await problem(await late)).toBe(waits);
     expect(await waitingSessions()).toBe(left);
 
     pair.replication.reset();
