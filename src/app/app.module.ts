@@ -90,6 +90,8 @@ export class AppModule {
         EventsModule,
         MetricsModule,
         WorkThreadsModule,
+        // Notices whether commits end, before the first module writes at its start.
+        HealthModule,
         KeysModule,
         HttpModule,
         AuthModule,
@@ -128,7 +130,6 @@ export class AppModule {
         OperatorWebhooksModule,
         LogLevelsModule,
         LogLevelModule,
-        HealthModule,
         SchedulerModule.register(config),
         OperatorAccountsModule,
         OperatorApplicationsModule,

@@ -486,7 +486,11 @@ describeWith(['promtool'], 'alerts', () => {
     const rules = fs.readFileSync('deploy/alerts.yml', 'utf8');
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
     // In test/faults/failover, with a real standby.
-    const elsewhere = ['CarillonCommitsWait', 'CarillonStandbyLags'];
+    const elsewhere = [
+      'CarillonCommitsNotSynchronous',
+      'CarillonCommitsWait',
+      'CarillonStandbyLags',
+    ];
     expect([...tested, ...elsewhere].toSorted()).toEqual(alerts.toSorted());
   });
 });

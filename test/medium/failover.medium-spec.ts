@@ -21,6 +21,7 @@ import {
   type Failover,
   followTimeline,
   lostSeconds,
+  markStragglers,
 } from '../../src/platform/work/workers/failover.ts';
 import {
   queueStatements,
@@ -102,6 +103,29 @@ describe('a database server that was promoted', () => {
       `select action, details from audit_entry order by id desc limit 1`,
     );
     expect(entry).toMatchObject({ action: 'instance.failed_over', details: { rows: 3 } });
+  });
+
+  it('gets rows marked that become due while a worker of the old server is absent', async () => {
+    await sql.query(
+      `insert into worker (host, pid, seen_at) values ('absent', 1, now() - interval '2 s')`,
+    );
+    const failover = (await follow()) as Failover;
+    const soon = await row(5);
+    const later = await row(3_600);
+    const goOn = () => markStragglers(sql, [SEND], failover);
+    expect(await goOn()).toBe(true);
+    const marked = await sql.query('select id, ambiguous, run_at from send_job order by id');
+    expect(marked).toMatchObject([
+      { id: soon, ambiguous: true },
+      { id: later, ambiguous: false },
+    ]);
+    expect(await goOn()).toBe(true);
+    expect(await sql.query('select id, ambiguous, run_at from send_job order by id')).toEqual(
+      marked,
+    );
+    await sql.query('update worker set moved_at = now()');
+    expect(await goOn()).toBe(false);
+    await sql.query('delete from worker');
   });
 
   it('is followed by one of several workers', async () => {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import { databaseTrouble } from '../../platform/database/health/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { OperatorPrincipal } from './operator-principal.ts';
 import { type OperatorRole, weakerRole } from './operator-role.ts';
@@ -50,7 +51,7 @@ export class OperatorCredentials {
   async byToken(token: string): Promise<OperatorPrincipal | undefined> {
     const row = await this.#find(BY_TOKEN, token, []);
     if (!row) return undefined;
-    if (row.storeUse) await this.database.query(USE_TOKEN, [row.id, this.clock.now()]);
+    if (row.storeUse) await this.#storeUse(USE_TOKEN, row);
     return { ...principal(row), sessionId: null, tokenId: row.id };
   }
 
@@ -62,8 +63,17 @@ export class OperatorCredentials {
     const idleSince = new Date(this.clock.now().getTime() - SESSION_IDLE_MS);
     const row = await this.#find(BY_SESSION, secret, [idleSince]);
     if (!row) return undefined;
-    if (row.storeUse) await this.database.query(USE_SESSION, [row.id, this.clock.now()]);
+    if (row.storeUse) await this.#storeUse(USE_SESSION, row);
     return { ...principal(row), sessionId: row.id, tokenId: null };
+  }
+
+  /** Operators need the console most while the database accepts no writes. */
+  async #storeUse(text: string, { id }: Row): Promise<void> {
+    try {
+      await this.database.query(text, [id, this.clock.now()]);
+    } catch (error) {
+      if (!databaseTrouble(error)) throw error;
+    }
   }
 
   async #find(text: string, secret: string, more: readonly unknown[]): Promise<Row | undefined> {

@@ -92,7 +92,7 @@ const WEBHOOKS = `
 
 const WORKERS = `
   select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
-  from worker order by id limit 1000`;
+  from worker where moved_at is null order by id limit 1000`;
 
 const LOST_WORKERS = `
   select l.id, l.host, l.pid, l.lost_at as "lostAt",

@@ -14,6 +14,7 @@ import type { AnyDispatcher } from './queue/dispatcher.ts';
 import { WorkPermit } from './workers/work-permit.ts';
 import { workerDeaths } from '../metrics/queue-metrics.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { CommitsWaitError } from '../database/commit-waits.ts';
 import { SqlPool } from '../database/sql.ts';
 import { lookAfterSilence } from '../database/health/timeline-watch.ts';
 import { timelines } from '../database/health/timelines.ts';
@@ -22,12 +23,8 @@ import { databaseTrouble, describeDatabaseTrouble } from '../database/health/dat
 import type { Problem } from './readiness.ts';
 import { LOOK_AHEAD_MS } from './queue/claim-pace.ts';
 import { QueueRunner } from './queue/queue-runner.ts';
-import {
-  beatStatement,
-  DEAD_AFTER_SECONDS,
-  rescueStatement,
-  sweepStatement,
-} from './queue/queue-statements.ts';
+import { describeSwept, type Swept } from './workers/lost-workers.ts';
+import { beatStatement, rescueStatement, sweepStatement } from './queue/queue-statements.ts';
 import { WorkerIdentity } from './workers/worker-identity.ts';
 
 /** Nest token of the list of dispatchers, one for each queue. */
@@ -47,13 +44,6 @@ type Beat = HeartbeatResult & { alive: number } & Flags & Partial<Record<QueueNa
 
 const NOTHING_FOUND: Flags = { dead: false, orphaned: false, disconnected: false };
 const STATEMENT_MS = 5_000;
-/** Workers that counted as dead, with their processes, and the number of their rows. */
-interface Swept {
-  dead: number;
-  processes: string | null;
-  rows: number;
-}
-
 /** A heartbeat is due each second. */
 const LONGEST_SILENCE_MS = 10_000;
 /** Queues that are advanced within this time share a heartbeat. */
@@ -188,7 +178,14 @@ export class Engine
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#enabled) return;
     this.#unfollow = timelines.listen(() => this.#leaveServer());
-    await this.#enter();
+    try {
+      await this.#enter();
+    } catch (error) {
+      // The database accepts no writes at present, as without a synchronous standby. The ticks try
+      // again, and the readiness check says why nothing is done.
+      if (databaseTrouble(error) === null) throw error;
+      this.#tickError = error;
+    }
     this.#started = true;
     this.#claiming = true;
     for (const runner of this.#runners.values()) runner.start();
@@ -244,7 +241,8 @@ export class Engine
     this.#ticking ??= this.#tick()
       .catch((error: unknown) => {
         this.#tickError = error;
-        this.#log.warn(`tick failed: ${String(error)}`);
+        // That commits wait was said once.
+        if (!(error instanceof CommitsWaitError)) this.#log.warn(`tick failed: ${String(error)}`);
       })
       .finally(() => (this.#ticking = null));
     return this.#ticking;
@@ -317,7 +315,7 @@ export class Engine
    * has registered there. Results of messages that have left are still written there.
    */
   #leaveServer(): void {
-    this.#identity.forget();
+    this.#identity.move();
     this.#dueAt.clear();
     for (const runner of this.#runners.values()) runner.abandon('unbegun');
   }
@@ -330,12 +328,9 @@ export class Engine
     if (this.#found.disconnected && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
     if (!stale) return;
     const [swept] = await this.#sql.query<Swept>(this.#sweep, [this.#identity.mayDeclareDead()]);
-    const { dead = 0, processes = null, rows = 0 } = swept ?? {};
-    workerDeaths.inc(dead);
-    if (dead + rows > 0)
-      this.#log.warn(
-        `no heartbeat for ${DEAD_AFTER_SECONDS} seconds, so frozen or gone: ${processes ?? 'workers without a row'}; ${rows} claimed rows go back to the queues`,
-      );
+    workerDeaths.inc(swept?.dead ?? 0);
+    const found = swept && describeSwept(swept);
+    if (found) this.#log.warn(found);
   }
 
   async #rescueFrom(statement: string): Promise<void> {

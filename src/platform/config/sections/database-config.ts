@@ -26,7 +26,7 @@ export const databaseVariables = {
     .enum(['session', 'transaction'], 'must be session or transaction')
     .default('session'),
   DATABASE_SYNCHRONOUS: z
-    .enum(['optional', 'required'], 'must be optional or required')
+    .enum(['optional', 'expected', 'required'], 'must be optional, expected or required')
     .default('optional'),
   DATABASE_DISK_GB: wholeNumber(0, 10_000_000).default(0),
 };
@@ -87,10 +87,11 @@ export function databaseConfig(
      */
     transactionPooling,
     /**
-     * Whether changes are accepted only while commits wait for a synchronous standby
-     * (docs/failover.md).
+     * Whether commits should wait for a synchronous standby (docs/failover.md). `optional`: they
+     * need not. `expected`: operators are alerted if they do not. `required`: changes are also
+     * refused then.
      */
-    synchronousRequired: env.DATABASE_SYNCHRONOUS === 'required',
+    synchronous: env.DATABASE_SYNCHRONOUS,
     /**
      * Space that the database may take on its disk, in gigabytes (1024³ bytes); `null` = not known.
      * Only to forecast when the disk is full.

@@ -10,6 +10,11 @@ const AWAY = /^(08|53|57P|25006)/;
 const BUSY = /^(40001|40P01|55P03|57014)$/;
 /** Not of the driver: the server was replaced by another one (`timelines.ts`). */
 export const OLD_TIMELINE = 'OLD_TIMELINE';
+/** Not of the driver: no commit would end, so none was begun (`commit-waits.ts`). */
+export const COMMITS_WAIT = 'COMMITS_WAIT';
+/** Not of the driver: no standby has confirmed a commit in time (`commit-waits.ts`). */
+export const UNCONFIRMED = 'UNCONFIRMED';
+const OWN_CODES = [OLD_TIMELINE, COMMITS_WAIT, UNCONFIRMED];
 /** SQLSTATE of a server that has no connection left. */
 export const TOO_MANY_CONNECTIONS = '53300';
 const NETWORK = [
@@ -33,7 +38,7 @@ export function databaseTrouble(error: unknown): DatabaseTrouble | null {
   };
   if (typeof code === 'string') {
     if (BUSY.test(code)) return 'busy';
-    if (AWAY.test(code) || NETWORK.includes(code) || code === OLD_TIMELINE) return 'away';
+    if (AWAY.test(code) || NETWORK.includes(code) || OWN_CODES.includes(code)) return 'away';
     // The socket of a local server that is not running.
     if (code === 'ENOENT' && syscall === 'connect') return 'away';
   }
@@ -42,7 +47,7 @@ export function databaseTrouble(error: unknown): DatabaseTrouble | null {
 
 /** Errors before which nothing was committed: no connection, a refused or a cancelled statement. */
 const BEFORE_COMMIT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT|53|57P03|25006)/;
+  /^(COMMITS_WAIT|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENOENT|53|57P03|25006)/;
 const NOT_CONNECTED =
   /^(timeout exceeded when trying to connect|Cannot use a pool|Client was closed)/;
 
@@ -63,6 +68,7 @@ const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^3D000$/, 'does not exist on its server'],
   [/^42501$/, 'refuses access to a table: the user of DATABASE_URL lacks a privilege'],
   [/^OLD_TIMELINE$/, 'was replaced by another server'],
+  [/^(COMMITS_WAIT|UNCONFIRMED)$/, 'waits for a synchronous standby, so it stores nothing'],
   [/^53100$/, 'has no disk space left, so it stores nothing'],
   [/^25006$/, 'is read-only, so it stores nothing'],
   [/^53300$/, 'has no free connection'],

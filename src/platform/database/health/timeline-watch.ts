@@ -13,8 +13,12 @@ import { timelines } from './timelines.ts';
 const LIMIT_MS = 2_000;
 /** Between two looks while the server has a standby, which could be promoted at any time. */
 const REPLICATED_MS = 1_000;
-/** Between two looks otherwise, to notice a standby that was added. */
-const ALONE_MS = 60_000;
+/**
+ * Between two looks otherwise: the standby may not have been connected when this process last
+ * opened a connection. Well below a minute, because a worker that finds more than that missing on a
+ * promoted server takes it for a restored backup.
+ */
+const ALONE_MS = 20_000;
 
 /**
  * Opens a connection, compares the timeline of its server, and closes it. If the address leads to

@@ -87,6 +87,12 @@ export class Timelines {
     );
   }
 
+  /** Returns why a server must not be used: it was replaced. `null` if it may be used. */
+  replaced(server: string, timeline: number): OldTimelineError | null {
+    const highest = this.#highest.get(server) ?? 0;
+    return timeline < highest ? new OldTimelineError(timeline, highest) : null;
+  }
+
   /**
    * Calls `listener` before the connections to older servers are closed. It must not throw.
    * @returns a function that ends the calls
@@ -102,9 +108,8 @@ export class Timelines {
    * @throws {OldTimelineError} if the server of the connection was replaced: do not use it
    */
   admit(client: pg.ClientBase, row: ServerRow): void {
-    const timeline = this.note(row);
-    if (timeline === null) return;
-    const session = { client, server: row.server, timeline };
+    // A standby has no timeline of its own yet. If it is promoted, its connections end once more.
+    const session = { client, server: row.server, timeline: this.note(row) ?? 0 };
     this.#sessions.add(session);
     client.once('end', () => this.#sessions.delete(session));
   }
@@ -119,19 +124,20 @@ export class Timelines {
     if (segment === null) return null;
     const timeline = timelineOf(segment);
     const highest = this.#highest.get(server) ?? 0;
-    if (timeline < highest) throw this.#refusal(server, timeline, highest);
+    const error = this.replaced(server, timeline);
+    if (error) {
+      this.#sayRefused(`${server} ${timeline} ${highest}`, error);
+      throw error;
+    }
     this.#highest.set(server, timeline);
     if (highest > 0 && timeline > highest) this.#leave(server, highest, timeline);
     return timeline;
   }
 
-  #refusal(server: string, timeline: number, highest: number): OldTimelineError {
-    const error = new OldTimelineError(timeline, highest);
-    const refused = `${server} ${timeline} ${highest}`;
+  #sayRefused(refused: string, { message }: OldTimelineError): void {
     if (refused !== this.#refused)
-      this.#log.warn(`a connection was refused: ${error.message}. Stop the old server (fencing).`);
+      this.#log.warn(`a connection was refused: ${message}. Stop the old server (fencing).`);
     this.#refused = refused;
-    return error;
   }
 
   #leave(server: string, from: number, to: number): void {
@@ -147,8 +153,9 @@ export class Timelines {
 /**
  * Closes a connection at once. The driver has no such function: `end` waits for the server, which
  * may be frozen.
+ * @param error what its statements fail with
  */
-function cut(client: pg.ClientBase, error: Error): void {
+export function cut(client: pg.ClientBase, error: Error): void {
   const { connection } = client as unknown as { connection: { stream: Socket } };
   connection.stream.destroy(error);
 }

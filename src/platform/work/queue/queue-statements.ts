@@ -166,6 +166,9 @@ const SUSPECT_WAIT_SECONDS = 10;
  */
 const SILENT_SECONDS = 2.5;
 
+/** Whether the worker of a row has only moved to the present server of the database. */
+const HAS_MOVED = 'worker_id = any(array(select id from worker where moved_at is not null))';
+
 /**
  * How the death of a worker changes a row that it had claimed. The third death counts only if no
  * other worker fell silent at about the same time. A row with two deaths runs alone in all
@@ -174,6 +177,7 @@ const SILENT_SECONDS = 2.5;
  */
 const BLAME = {
   crashes: `case
+    when ${HAS_MOVED} then crashes
     when crashes = ${MOST_CRASHES - 1} and exists (
       select 1 from worker w where w.id <> worker_id and w.seen_at < now() - interval '${SILENT_SECONDS} s')
     then crashes else crashes + 1 end`,
@@ -234,18 +238,20 @@ const ORPHANED = '(j.worker_id = any(array(select id from worker))) is not true'
 /**
  * Builds the statement that gives back the rows of dead workers and of workers that are no longer
  * listed, over all queues. Any number of processes may run it. $1 whether the worker that asks may
- * declare others dead.
+ * declare others dead. A worker whose process has moved is removed in the same way, but counts as
+ * no death.
  */
 export function sweepStatement(tables: readonly QueueTable[]): string {
   // Compares with the ids that were just deleted, and not with the time: a worker that has just
   // sent a heartbeat again keeps its claims.
   const dead = `(j.worker_id = any(array(select id from dead)) or ${ORPHANED})`;
   const parts = tables.map(({ table }, index) => `q${index} as (${giveBack(table, dead, BLAME)})`);
-  return `with dead as (delete from worker where $1 and seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning id, host, pid, started_at, seen_at),
-    lost as (insert into lost_worker (id, host, pid, started_at, seen_at) select * from dead),
+  return `with dead as (delete from worker where $1 and seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning *),
+    died as (select id, host, pid, started_at, seen_at from dead where moved_at is null),
+    lost as (insert into lost_worker (id, host, pid, started_at, seen_at) select * from died),
     ${parts.join(',\n')}
-    select (select count(*) from dead)::int as dead,
-           (select string_agg(format('process %s on %s', pid, host), ', ') from dead) as processes,
+    select (select count(*) from died)::int as dead,
+           (select string_agg(format('process %s on %s', pid, host), ', ') from died) as processes,
            (${tables.map((_, index) => `(select count(*) from q${index})`).join(' + ')})::int as rows`;
 }
 

@@ -30,6 +30,8 @@ export interface Failover {
  * that still reaches the old server may send them from there until it notices the new one.
  */
 const STRAGGLER_SECONDS = 10;
+/** So long after a failover, a worker that was not seen on the new server may be such a one. */
+const ABSENT_SECONDS = 60;
 /**
  * A row that was created later than this after the last commit of the old server was created on the
  * new one.
@@ -132,17 +134,21 @@ export function describeFailover({ from, to, at, since, synchronous, rows }: Fai
   return `${begin}; ${missing}; ${rows} due messages, reminders and changes are looked up before they are sent`;
 }
 
-/** @returns the number of marked rows */
+/**
+ * @param which `waiting`: only rows that no worker has claimed
+ * @returns the number of marked rows
+ */
 async function markRows(
   sql: Sql,
   tables: readonly QueueTable[],
   since: Date | null,
+  which: 'all' | 'waiting' = 'all',
 ): Promise<number> {
   let count = 0;
   // A backlog may be long, and no worker begins before its rows are marked.
   await sql.query(`set local statement_timeout = ${MARKING_MS}`);
   for (const table of tables.filter(({ inertUntilHandOff }) => inertUntilHandOff)) {
-    const [found] = await sql.query<{ ids: string[] }>(dueRows(table), [since], {
+    const [found] = await sql.query<{ ids: string[] }>(dueRows(table, which), [since], {
       statementTimeoutMs: MARKING_MS,
     });
     const ids = found?.ids ?? [];
@@ -155,22 +161,47 @@ async function markRows(
   return count;
 }
 
-/** Rows that the old server may have sent. $1 its last commit that is known here, or null. */
-const dueRows = ({ table, createdAt }: QueueTable): string => `
+const ABSENT = `
+  select now() < $1::timestamptz + interval '${ABSENT_SECONDS} s' and (
+    exists (select from worker where moved_at is null and seen_at < $1::timestamptz)
+    or exists (select from lost_worker where seen_at < $1::timestamptz and lost_at > $1::timestamptz)) as absent`;
+
+/**
+ * Marks rows that become due soon, while a worker of the old server was not seen on the new one. It
+ * may still reach the old server, and send from there what both servers know. Call it every few
+ * seconds after a failover.
+ * @returns whether to call it again: false once all workers are known, or a minute has passed
+ */
+export async function markStragglers(
+  sql: SqlConnection,
+  tables: readonly QueueTable[],
+  { at, since }: Failover,
+): Promise<boolean> {
+  const [row] = await sql.query<{ absent: boolean }>(ABSENT, [at]);
+  if (!row?.absent) return false;
+  await sql.transaction((inside) => markRows(inside, tables, new Date(since ?? at), 'waiting'));
+  return true;
+}
+
+/**
+ * Rows that the old server may have sent. $1 its last commit that is known here, or null. Rows that
+ * are marked already are left out: they have been given their time.
+ */
+const dueRows = ({ table, createdAt }: QueueTable, which: 'all' | 'waiting'): string => `
   select coalesce(array_agg(id order by id), '{}') as ids from (
     select id from ${table} where state = 0 and run_at <= now() + interval '${STRAGGLER_SECONDS} s'
-    union all select id from ${table} where state = 1) j
+      ${which === 'waiting' ? 'and not ambiguous' : `union all select id from ${table} where state = 1`}) j
   where (${createdAt ?? 'null::timestamptz'} > $1::timestamptz + interval '${CREATED_MARGIN_SECONDS} s') is not true`;
 
 /**
- * Marks the rows $1. A message that has just left appears in the Sent folder with a delay. A
- * claimed row also gets the hand-off marker, which may be missing here: the row then waits as long
- * after a worker has given it back.
+ * Marks the rows $1. A message that has just left, or leaves from the old server when it becomes
+ * due, appears in the Sent folder with a delay. A claimed row also gets the hand-off marker, which
+ * may be missing here: the row then waits as long after a worker has given it back.
  */
 const mark = ({ table }: QueueTable): string => `
   update ${table} set ambiguous = true,
     handoff_at = case when state = 1 then coalesce(handoff_at, now()) else handoff_at end,
-    run_at = case when state = 0 then greatest(run_at, now() + interval '${AMBIGUOUS_WAIT_SECONDS} s') else run_at end
+    run_at = case when state = 0 then greatest(run_at, now()) + interval '${AMBIGUOUS_WAIT_SECONDS} s' else run_at end
   where id = any(array(select id from ${table} where id = any($1::uuid[]) order by id for update))
   returning 1`;
 

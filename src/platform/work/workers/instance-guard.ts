@@ -15,7 +15,9 @@ import {
   currentTimeline,
   describeFailover,
   followTimeline,
+  type Failover,
   lostSeconds,
+  markStragglers,
   recordSynchronous,
 } from './failover.ts';
 
@@ -63,6 +65,8 @@ export class InstanceGuard {
   #seen: number | null = null;
   /** Timeline of the server that was admitted last; 0 if it is not known. */
   #timeline = 0;
+  /** The failover that this worker has recorded, while workers of the old server are absent. */
+  #failover: Failover | null = null;
 
   /** @param tables the queues whose rows are looked up after a failover */
   constructor(
@@ -114,12 +118,14 @@ export class InstanceGuard {
     const timeline = await currentTimeline(sql);
     if (timeline === null) return true;
     const moved = this.#timeline > 0 && timeline > this.#timeline;
-    // A worker that has just started cannot know what the old server had.
-    const lost = moved ? await lostSeconds(sql, this.#seen) : null;
-    if (lost !== null && lost > LOST_AT_MOST_S) return this.#refuse(sql, missing(lost));
     if (recorded !== timeline) {
+      // A worker that has just started cannot know what the old server had. What a worker wrote
+      // there after others had moved says nothing about the new server.
+      const lost = moved ? await lostSeconds(sql, this.#seen) : null;
+      if (lost !== null && lost > LOST_AT_MOST_S) return this.#refuse(sql, missing(lost));
       const failover = await followTimeline(sql, this.tables, timeline, lost === 0);
       if (failover) this.#log.warn(describeFailover(failover));
+      this.#failover = failover?.synchronous === false ? failover : null;
     }
     // What this process saw on the old server says nothing about the new one.
     if (moved) this.#forget();
@@ -164,6 +170,8 @@ export class InstanceGuard {
     this.#backend = pulse.backend;
     this.#seen = pulse.seen ?? this.#seen;
     this.#since ??= this.#seen;
+    if (this.#failover && !(await markStragglers(sql, this.tables, this.#failover)))
+      this.#failover = null;
     return true;
   }
 

@@ -16,9 +16,13 @@ const TRUST_MS = 2_500;
  */
 const FIRST_LOOK_MS = 3_000;
 
-// One statement: the row becomes visible only when the lock is held.
+// One statement: the row becomes visible only when the lock is held. $4: the previous id of this
+// process, if the database failed over since. A server that lacks that row may have given its id to
+// another process.
 const REGISTER = `
-  with entered as (insert into worker (host, pid, release) values ($1, $2, $3) returning id)
+  with moved as (
+    update worker set moved_at = now() where id = $4 and host = $1 and pid = $2),
+  entered as (insert into worker (host, pid, release) values ($1, $2, $3) returning id)
   select id, pg_try_advisory_lock(${WORKER_LOCKS}, id) from entered`;
 
 /**
@@ -28,6 +32,8 @@ const REGISTER = `
  */
 export class WorkerIdentity {
   #id = 0;
+  /** Id on a server that was replaced; 0 if there is none. */
+  #idBefore = 0;
   #epoch = 0;
   #lastBeat: Moment | null = null;
   #declaresFrom = Infinity;
@@ -56,11 +62,17 @@ export class WorkerIdentity {
   async register(sql: Sql, accept: (id: number) => Promise<boolean>): Promise<void> {
     const before = moment();
     const epoch = this.#epoch;
-    const [row] = await sql.query<{ id: number }>(REGISTER, [hostname(), process.pid, VERSION]);
+    const [row] = await sql.query<{ id: number }>(REGISTER, [
+      hostname(),
+      process.pid,
+      VERSION,
+      this.#idBefore,
+    ]);
     if (!row || !(await accept(row.id))) return;
     // The database failed over meanwhile: on the new server the id may belong to another worker.
     if (epoch !== this.#epoch) return;
     this.#id = row.id;
+    this.#idBefore = 0;
     this.#epoch += 1;
     this.#noteContact(before);
   }
@@ -92,6 +104,15 @@ export class WorkerIdentity {
   forget(): void {
     this.#id = 0;
     this.#epoch += 1;
+  }
+
+  /**
+   * Begins a new epoch without a row, because the database failed over. Its row on the new server
+   * counts as left behind when `register` is called.
+   */
+  move(): void {
+    if (this.#id > 0) this.#idBefore = this.#id;
+    this.forget();
   }
 
   /**

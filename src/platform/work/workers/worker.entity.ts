@@ -15,6 +15,11 @@ const WorkerSchema = defineEntity({
      * 8 s is dead, and its claims are given back.
      */
     seenAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+    /**
+     * When its process registered again under another id, because the database failed over. The row
+     * stays until the claims under this id are given back. It is no worker that died.
+     */
+    movedAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });
 
