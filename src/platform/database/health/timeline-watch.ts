@@ -7,7 +7,7 @@ import {
 import { APP_CONFIG, type AppConfig } from '../../config/app-config.ts';
 import { greet } from '../connections.ts';
 import { connectionTo } from '../database-hosts.ts';
-import { TOO_MANY_CONNECTIONS } from './database-trouble.ts';
+import { OLD_TIMELINE, TOO_MANY_CONNECTIONS } from './database-trouble.ts';
 import { timelines } from './timelines.ts';
 
 const LIMIT_MS = 2_000;
@@ -46,15 +46,18 @@ async function lookAtTimeline(url: string): Promise<void> {
  * Looks where the address leads, before the first heartbeat after a silence: it may lead to a
  * server that was promoted, while the connection of the heartbeat still leads to the old one. Does
  * nothing if there was no standby, or if the server has no connection left for the look: a worker
- * with a connection need not count as dead.
- * @throws as `lookAtTimeline`
+ * with a connection need not count as dead. Nor does it matter that the address leads to a server
+ * that was replaced: a pooler may hand out a connection that it has kept, and the heartbeat's own
+ * connection is checked anyway.
+ * @throws the driver's error if the address leads to no server
  */
 export async function lookAfterSilence(url: string): Promise<void> {
   if (!timelines.replicated) return;
   try {
     await lookAtTimeline(url);
   } catch (error) {
-    if ((error as { code?: unknown }).code !== TOO_MANY_CONNECTIONS) throw error;
+    const { code } = error as { code?: unknown };
+    if (code !== TOO_MANY_CONNECTIONS && code !== OLD_TIMELINE) throw error;
   }
 }
 
