@@ -154,7 +154,7 @@ describe('a Google account that sends', () => {
       server.app.get(ListedContents).use(server.app.get(RequestedContents));
     });
 
-    /** An account with a message of two files that was sent, and whose copy nobody has seen. */
+    /** An account that has sent a message with two files. No sync pass has seen the copy. */
     async function sentWithFiles() {
       const one = await connect();
       stub.habits.historyLagMs = HOUR_MS;

@@ -151,7 +151,7 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
     ],
   ])('is made again at once if a change was reported during a pass that %s', async (_, ends) => {
     await sync();
-    // A poll: nobody has asked for it.
+    // The next pass is a poll.
     during = () => scheduleChangedSync(database, [account.id]);
     mail = () => (ends instanceof Error ? ends : null);
     answer = ends instanceof Error ? {} : ends;
