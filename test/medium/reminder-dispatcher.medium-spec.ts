@@ -62,7 +62,7 @@ describe('a reminder that is due', () => {
     return new ReminderDispatcher(
       new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
       clock,
-      new EmailReminderSender(fixture.config, connectors, clock),
+      new EmailReminderSender(fixture.config, database, connectors, clock),
       new SmsReminderSender(gateway, fixture.config),
       new WebhookReminderSender(egress, secretBox, clock),
     );

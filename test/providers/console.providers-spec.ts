@@ -110,6 +110,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
       `/console/accounts/${ada.id}/tokens/new`,
       '/console/applications',
       `/console/applications/${applicationId}`,
+      `/console/applications/${applicationId}/ceiling`,
       `/console/applications/${applicationId}/delete`,
       '/console/applications/new',
       '/console/capacity',

@@ -5,6 +5,7 @@ import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
 import { OperatorApiUse } from '../api-use/operator-api-use.ts';
+import { OperatorCeilings } from '../api-use/operator-ceilings.ts';
 import type { ApplicationDetail } from '../applications/application-item.ts';
 import { OperatorApplications } from '../applications/operator-applications.ts';
 import { ConsolePages } from './console-page.decorator.ts';
@@ -106,6 +107,7 @@ export class ConsoleApplicationsController {
   constructor(
     private readonly applications: OperatorApplications,
     private readonly use: OperatorApiUse,
+    private readonly ceilings: OperatorCeilings,
     private readonly clock: Clock,
   ) {}
 
@@ -126,8 +128,11 @@ export class ConsoleApplicationsController {
     @Res() response: Response,
   ): Promise<void> {
     const application = await this.applications.get(id);
-    const use = await this.use.list(application.id);
-    const view = { now: this.clock.now(), notice: noticeIn(query), use };
+    const [use, ceilings] = await Promise.all([
+      this.use.list(application.id),
+      this.ceilings.list(application.id),
+    ]);
+    const view = { now: this.clock.now(), notice: noticeIn(query), use, ceilings };
     sendPage(response, applicationPage(viewerOf(response.req), application, view));
   }
 

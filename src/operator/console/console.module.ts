@@ -15,6 +15,7 @@ import { ConsoleApplicationsController } from './applications.controller.ts';
 import { ConsoleAssetsController } from './assets.controller.ts';
 import { ConsoleAuditController } from './audit.controller.ts';
 import { ConsoleCapacityController } from './capacity.controller.ts';
+import { ConsoleCeilingsController } from './ceilings.controller.ts';
 import { ConsoleJobsController } from './jobs.controller.ts';
 import { ConsoleLogLevelController } from './log-level.controller.ts';
 import { ConsoleMissingController } from './missing.controller.ts';
@@ -48,8 +49,9 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     ConsoleTokensController,
     ConsoleAccountsController,
     ConsoleWebhooksController,
-    // Its paths would fit the next one, too.
+    // The paths of these two would fit the next one, too.
     ConsoleNewApplicationsController,
+    ConsoleCeilingsController,
     ConsoleApplicationsController,
     ConsoleCapacityController,
     ConsoleAuditController,

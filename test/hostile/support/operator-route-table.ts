@@ -87,6 +87,8 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'POST /console/applications/new': 'operate',
   'GET /console/applications/{id}/rotate-secret': 'operate',
   'POST /console/applications/{id}/rotate-secret': 'operate',
+  'GET /console/applications/{id}/ceiling': 'operate',
+  'POST /console/applications/{id}/ceiling': 'operate',
   'GET /console/applications/{id}': 'read',
   'GET /console/applications/{id}/{action}': 'operate',
   'POST /console/applications/{id}/{action}': 'operate',

@@ -3,6 +3,7 @@ import { REGIONS } from '../../../platform/config/regions.ts';
 import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import type { ApiUseList } from '../../api-use/operator-api-use.ts';
+import type { ApplicationCeiling } from '../../api-use/operator-ceilings.ts';
 import type { ApplicationDetail, ApplicationItem } from '../../applications/application-item.ts';
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
 import { chip } from '../kit/chip.ts';
@@ -14,6 +15,7 @@ import { address, facts, pager, table } from '../kit/table.ts';
 import { exactly, when } from '../kit/time.ts';
 import { ACCOUNTS_PATH } from './accounts.page.ts';
 import { apiUsePanel } from './api-use-panel.ts';
+import { ceilingsPanel } from './ceilings.ts';
 import { WEBHOOKS_PATH } from './webhooks.page.ts';
 
 export const APPLICATIONS_PATH = '/console/applications';
@@ -134,11 +136,19 @@ function deletionPanel({ deletion }: ApplicationDetail, now: Date): Html | null 
   ])}</section>`; // prettier-ignore
 }
 
+/** What the page of an application shows besides the application. */
+interface ApplicationView {
+  now: Date;
+  notice: Notice | null;
+  use: ApiUseList;
+  ceilings: readonly ApplicationCeiling[];
+}
+
 /** One application: its accounts, webhooks and state. */
 export function applicationPage(
   viewer: Viewer,
   application: ApplicationDetail,
-  { now, notice, use }: { now: Date; notice: Notice | null; use: ApiUseList },
+  { now, notice, use, ceilings }: ApplicationView,
 ): ConsolePage {
   const { id, clientId, webhooks } = application;
   const accounts = address(ACCOUNTS_PATH, { application: id });
@@ -165,7 +175,7 @@ export function applicationPage(
         ['Scopes it may ask for', application.allowedScopes?.join(', ') ?? 'all'],
         ['Integrations', application.integrations.map(({ name, provider }) => `${name} (${provider})`).join(', ') || 'none'],
       ])}</section></div>
-      <div class="stack">${apiUsePanel(use)}<section class="panel"><h2>Accounts</h2><p><a href="${accounts}">${counted(application.accounts, 'account')}</a>${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}</p>${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}</section>
+      <div class="stack">${apiUsePanel(use)}${ceilingsPanel(viewer, applicationPath(id), ceilings, use.items)}<section class="panel"><h2>Accounts</h2><p><a href="${accounts}">${counted(application.accounts, 'account')}</a>${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}</p>${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}</section>
       <section class="panel"><h2>Webhooks</h2><p><a href="${hooks}">${counted(webhooks.active + webhooks.failing + webhooks.failed, 'webhook')}</a>: ${count(webhooks.active)} active, ${count(webhooks.failing)} failing, ${count(webhooks.failed)} switched off</p></section>
       <section class="panel"><h2>Audit log</h2><p><a href="${address('/console/audit', { application: id })}">What was done to this application</a></p></section></div></div>`,
   }; // prettier-ignore

@@ -1,6 +1,10 @@
 import * as accounts from '../../../../test/support/console/account-samples.ts';
 import * as jobs from '../../../../test/support/console/job-samples.ts';
-import { apiUseListSample, apiUseSample } from '../../../../test/support/console/api-use-sample.ts';
+import {
+  apiUseListSample,
+  apiUseSample,
+  ceilingSamples,
+} from '../../../../test/support/console/api-use-sample.ts';
 import { overviewSample } from '../../../../test/support/console/overview-sample.ts';
 import type { Viewer } from '../kit/actions.ts';
 import { type ConsolePage, consolePage } from '../kit/layout.ts';
@@ -61,6 +65,7 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
     application: applicationPage(viewer, accounts.applicationSample(now, text), {
       ...view,
       use: apiUseListSample(now, text),
+      ceilings: ceilingSamples(),
     }),
     capacity: capacityPage(accounts.capacitySample(now, text)),
     audit: auditPage(list(accounts.auditSamples(now, text)), filter, { now }),
