@@ -51,10 +51,10 @@ export function jobTitle({ subject, action, kind, accountEmail }: JobSummary): s
 }
 
 const MOST_NAMED = 2;
+/** The number comes first: the line may be cut. */
 const recipientsOf = ({ recipients, recipientCount }: JobSummary): string => {
-  const named = recipients.slice(0, MOST_NAMED);
-  const more = recipientCount - named.length;
-  return `${named.join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`;
+  const named = recipients.slice(0, MOST_NAMED).join(', ');
+  return recipientCount > MOST_NAMED ? `${count(recipientCount)} recipients: ${named}, …` : named;
 };
 
 const jobPath = (id: string): string => `${JOBS_PATH}/${id}`;

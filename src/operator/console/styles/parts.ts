@@ -64,7 +64,7 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .table-frame a:hover, .facts a:hover { text-decoration-color: currentcolor; }
 .table-frame time { white-space: nowrap; }
 .sub { display: block; color: var(--muted); font-weight: 400; font-size: 13px; }
-.two-lines, .sub.two-lines { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; min-width: 18ch; overflow: hidden; overflow-wrap: anywhere; }
+.two-lines, .sub.two-lines { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; min-width: 16ch; overflow: hidden; overflow-wrap: anywhere; }
 .list-count { margin-bottom: -8px; color: var(--muted); font-size: 13px; font-variant-numeric: tabular-nums; }
 .id { display: inline-flex; align-items: center; gap: 2px; max-width: 100%; }
 .short code { white-space: nowrap; }
