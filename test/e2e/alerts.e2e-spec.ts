@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import request from 'supertest';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { ProviderBudget } from '../../src/platform/budgets/provider-budget.ts';
-import type { BudgetConfig } from '../../src/platform/config/budget-config.ts';
+import type { BudgetConfig } from '../../src/platform/config/sections/budget-config.ts';
 import { APP_CONFIG } from '../../src/platform/config/app-config.ts';
 import { dayOf } from '../../src/platform/quotas/quota.ts';
 import { Database } from '../../src/platform/database/sql.ts';

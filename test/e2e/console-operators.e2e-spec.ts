@@ -2,7 +2,7 @@ import request from 'supertest';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { OperatorTokens } from '../../src/operator/access/operator-tokens.service.ts';
 import { type ListedOperator, Operators } from '../../src/operator/access/operators.service.ts';
-import { csrfToken } from '../../src/operator/access/csrf.ts';
+import { csrfToken } from '../../src/operator/access/sessions/csrf.ts';
 import { rowsOf } from '../support/connect.ts';
 import { secret } from '../support/log-watch.ts';
 import { createOperator, type TestOperator } from '../support/operators.ts';

@@ -5,6 +5,7 @@ import { GoogleWorldFixture } from '../support/google-world.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 import { PassingClock } from '../support/passing-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { untilAudited } from '../support/until-audited.ts';
 import { until } from '../support/until.ts';
 
 const START = 1_900_058_400;
@@ -67,14 +68,6 @@ describe('calendars and contacts of a Google account', () => {
     ((await api('get', '/job-statuses?limit=100')) as { action: string }[]).filter(({ action }) =>
       ['notify_participants', 'send_invitation', 'send_rsvp'].includes(action),
     );
-
-  /** Waits for the audit, which removes what two lists lack that are an hour apart. */
-  const audited = (isDone: () => Promise<boolean>) =>
-    until('the audit to remove what Google no longer lists', async () => {
-      await clock.pass(3_601_000);
-      await ada.account.sync();
-      return isDone();
-    });
 
   it('writes events to Google, which mails each participant once', async () => {
     const id = await create({ participants: [BO] }, '?notify_participants=true');
@@ -139,7 +132,11 @@ describe('calendars and contacts of a Google account', () => {
     ada.calendarAtGoogle.expireSyncTokens();
     await ada.account.sync();
     expect((await titles()).toSorted()).toEqual(['Gone', 'Kept']);
-    await audited(async () => (await titles()).length < 2);
+    await untilAudited(
+      clock,
+      () => ada.account.sync(),
+      async () => (await titles()).length < 2,
+    );
     expect(await api('get', '/events')).toMatchObject([{ id: ids[0], title: 'Kept' }]);
     expect(await ada.account.notified()).toEqual(['event.created', 'event.created', 'event.deleted']); // prettier-ignore
   });
@@ -271,7 +268,11 @@ describe('calendars and contacts of a Google account', () => {
     await ada.account.syncContacts();
     const listed = async () => ((await api('get', '/contacts')) as object[]).length;
     expect(await listed()).toBe(2);
-    await audited(async () => (await listed()) < 2);
+    await untilAudited(
+      clock,
+      () => ada.account.sync(),
+      async () => (await listed()) < 2,
+    );
     const kept = before.find(({ surname }) => surname === 'Kept')?.id;
     expect(await api('get', '/contacts')).toMatchObject([{ id: kept, surname: 'Kept' }]);
   });

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
+import { WORKER_LOCKS } from '../../src/platform/work/queue/queue-statements.ts';
 import {
   done,
   type EngineFixture,

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import type { AnyDispatcher, QueueTable } from '../../src/platform/work/dispatcher.ts';
+import type { AnyDispatcher, QueueTable } from '../../src/platform/work/queue/dispatcher.ts';
 import { DISPATCHERS } from '../../src/platform/work/engine.ts';
 import {
   beatStatement,
@@ -8,7 +8,7 @@ import {
   rescueStatement,
   sweepStatement,
   WORKER_LOCKS,
-} from '../../src/platform/work/queue-statements.ts';
+} from '../../src/platform/work/queue/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../src/platform/work/signals.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

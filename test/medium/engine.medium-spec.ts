@@ -2,8 +2,8 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import type { ClaimedRow } from '../../src/platform/work/dispatcher.ts';
-import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
+import type { ClaimedRow } from '../../src/platform/work/queue/dispatcher.ts';
+import { WORKER_LOCKS } from '../../src/platform/work/queue/queue-statements.ts';
 import {
   done,
   type EngineFixture,

@@ -3,23 +3,31 @@ import net from 'node:net';
 import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { connectionTo } from '../../src/platform/database/database-hosts.ts';
-import { databaseTrouble } from '../../src/platform/database/database-trouble.ts';
+import { databaseTrouble } from '../../src/platform/database/health/database-trouble.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { OldTimelineError, Timelines, timelines } from '../../src/platform/database/timelines.ts';
-import type { AnyDispatcher, ClaimedRow, QueueTable } from '../../src/platform/work/dispatcher.ts';
+import {
+  OldTimelineError,
+  Timelines,
+  timelines,
+} from '../../src/platform/database/health/timelines.ts';
+import type {
+  AnyDispatcher,
+  ClaimedRow,
+  QueueTable,
+} from '../../src/platform/work/queue/dispatcher.ts';
 import {
   currentTimeline,
   describeFailover,
   type Failover,
   followTimeline,
   lostSeconds,
-} from '../../src/platform/work/failover.ts';
+} from '../../src/platform/work/workers/failover.ts';
 import {
   queueStatements,
   rescueStatement,
   sweepStatement,
-} from '../../src/platform/work/queue-statements.ts';
-import { type Ending, Settler } from '../../src/platform/work/settler.ts';
+} from '../../src/platform/work/queue/queue-statements.ts';
+import { type Ending, Settler } from '../../src/platform/work/queue/settler.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 

@@ -8,9 +8,12 @@ import {
   databaseAddress,
   currentIdentity,
   recordedIdentity,
-} from '../../src/platform/work/database-identity.ts';
+} from '../../src/platform/work/workers/database-identity.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { InstanceGuard, type HeartbeatResult } from '../../src/platform/work/instance-guard.ts';
+import {
+  InstanceGuard,
+  type HeartbeatResult,
+} from '../../src/platform/work/workers/instance-guard.ts';
 import {
   createTestDatabase,
   copyTestDatabase,

@@ -6,11 +6,11 @@ import { createOperatorContext } from '../../src/cli/carillon/container.ts';
 import { reseal } from '../../src/app/keys/reseal.ts';
 import { SEALED_COLUMNS } from '../../src/app/keys/sealed-columns.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
-import { StoredCredentials } from '../../src/accounts/grants/stored-credentials.ts';
+import { StoredCredentials } from '../../src/accounts/grants/credentials/stored-credentials.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { openGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
+import { openGrantSettings } from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import { openRelaySettings, sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
 import type { AuditRound } from '../../src/accounts/sync-schedule/mirror-audit.entity.ts';
 import {
@@ -18,7 +18,7 @@ import {
   finishAudit,
   storeRound,
 } from '../../src/accounts/sync-schedule/mirror-audits.ts';
-import { recordFailures } from '../../src/sync/sync-failures.ts';
+import { recordFailures } from '../../src/sync/failures/sync-failures.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';

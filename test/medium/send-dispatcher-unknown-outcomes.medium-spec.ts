@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { releaseSends } from '../../src/mail/outbox/steered-sends.ts';
+import { releaseSends } from '../../src/mail/outbox/steer/steered-sends.ts';
 import { outgoing, sendControl } from '../support/contract-tools.ts';
 import { GoogleFixture } from '../support/google-account.ts';
 import { outcomeOf } from '../support/outcome-of.ts';

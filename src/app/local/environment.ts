@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '../../platform/base/errors/operator-error.ts';
 import { type AppConfig, type Environment, loadConfig } from '../../platform/config/app-config.ts';
-import type { EmbeddedPostgres } from '../../platform/database/embedded-postgres.ts';
+import type { EmbeddedPostgres } from '../../platform/database/embedded/embedded-postgres.ts';
 import { localKeyRing } from './key-file.ts';
 
 /** Modules that a database of one's own does not need. */
@@ -11,7 +11,7 @@ const loadEmbedded = async () => {
   const [lock, running, embedded] = await Promise.all([
     import('./instance-lock.ts'),
     import('./running-server.ts'),
-    import('../../platform/database/embedded-postgres.ts'),
+    import('../../platform/database/embedded/embedded-postgres.ts'),
   ]);
   return { ...lock, ...running, ...embedded };
 };

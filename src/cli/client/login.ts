@@ -3,7 +3,7 @@ import { ask, askSecret } from '../terminal/ask.ts';
 import { formatAnswer, type OutputFormat } from '../terminal/output.ts';
 import { terminalRoom } from '../terminal/table.ts';
 import { ApiCommandError } from './error.ts';
-import { call } from './group.ts';
+import { call } from './groups/group.ts';
 import {
   DEFAULT_PROFILE,
   profileName,

@@ -2,9 +2,9 @@ import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { isGateClosed } from '../../platform/work/rate-gates.ts';
+import { isGateClosed } from '../../platform/work/gates/rate-gates.ts';
 import { storable } from '../../platform/base/text/storable.ts';
-import type { SenderStatus } from '../../providers/port/relay.ts';
+import type { SenderStatus } from '../../providers/port/mail/relay.ts';
 import { RelayListeners } from './relay-listeners.ts';
 
 /** An account and its application: every query names both. */

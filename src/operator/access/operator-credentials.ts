@@ -4,7 +4,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { OperatorPrincipal } from './operator-principal.ts';
 import { type OperatorRole, weakerRole } from './operator-role.ts';
-import { SESSION_IDLE_MS } from './session-lifetime.ts';
+import { SESSION_IDLE_MS } from './sessions/session-lifetime.ts';
 
 /** A use is stored only if the stored one is older than this. */
 const USE_STORED_EVERY_MS = 60_000;

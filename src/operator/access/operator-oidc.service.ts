@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { OauthClients } from '../../accounts/oauth/oauth-clients.ts';
-import type { OauthRegistration } from '../../providers/port/oauth-descriptor.ts';
+import type { OauthRegistration } from '../../providers/port/sign-in/oauth-descriptor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
 import { ForbiddenError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
@@ -8,14 +8,14 @@ import { newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.
 import { storable } from '../../platform/base/text/storable.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import type { OperatorOidc } from '../../platform/config/operator-config.ts';
+import type { OperatorOidc } from '../../platform/config/sections/operator-config.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import {
   type NewSession,
   OperatorSessions,
   type ProvenOperator,
   type SigningIn,
-} from './operator-sessions.service.ts';
+} from './sessions/operator-sessions.service.ts';
 import type { OperatorRole } from './operator-role.ts';
 import { OidcRefusedError, OidcVisitError, OperatorDisabledError } from './operator.errors.ts';
 

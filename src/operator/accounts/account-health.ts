@@ -1,5 +1,5 @@
 import type { ListedWatch } from '../../accounts/push/list-subscriptions.ts';
-import type { AddressProof } from '../../providers/port/address-proof.ts';
+import type { AddressProof } from '../../providers/port/sign-in/address-proof.ts';
 import type { BillingState, GrantStatus, SyncState } from '../../platform/auth/grant-status.ts';
 import type { Quota } from '../../platform/quotas/quota.ts';
 

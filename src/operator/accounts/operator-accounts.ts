@@ -14,8 +14,8 @@ import {
 import type { Database } from '../../platform/database/sql.ts';
 import { setSendingPause } from '../../accounts/grants/sending-pauses.ts';
 import type { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { resumePausedSends } from '../../mail/outbox/sending-pause.ts';
-import { listWatches } from '../../sync/list-watches.ts';
+import { resumePausedSends } from '../../mail/outbox/steer/sending-pause.ts';
+import { listWatches } from '../../sync/watches/list-watches.ts';
 import type { AccountDetail, AccountFilter, AccountItem } from './account-health.ts';
 import { countBriefly } from '../search/search-limit.ts';
 import {

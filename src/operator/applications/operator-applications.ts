@@ -138,7 +138,7 @@ export class OperatorApplications {
 
   /** Lists do not need the modules of the outbox, so that `carillon` shows them at once. */
   async #resumeSends(applicationId: string): Promise<void> {
-    const { resumePausedSends } = await import('../../mail/outbox/sending-pause.ts');
+    const { resumePausedSends } = await import('../../mail/outbox/steer/sending-pause.ts');
     await resumePausedSends(this.database, { applicationId });
   }
 

@@ -1,7 +1,7 @@
 import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Actor } from '../../platform/audit/actor.ts';
-import { GrantTokens } from '../../accounts/grants/grant-tokens.service.ts';
+import { GrantTokens } from '../../accounts/grants/tokens/grant-tokens.service.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';

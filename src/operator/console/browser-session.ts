@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
 import { clientAddress } from '../../platform/base/client-address.ts';
-import type { NewSession, SigningIn } from '../access/operator-sessions.service.ts';
-import { presentedSession, sessionCookie } from '../access/session-cookie.ts';
+import type { NewSession, SigningIn } from '../access/sessions/operator-sessions.service.ts';
+import { presentedSession, sessionCookie } from '../access/sessions/session-cookie.ts';
 
 /** The browser of a request, for a sign-in. */
 export const browserOf = (request: Request): SigningIn => ({

@@ -1,4 +1,4 @@
-import { DELIVERIES_OF_ROW } from '../../platform/webhooks/queued-events.ts';
+import { DELIVERIES_OF_ROW } from '../../platform/webhooks/events/queued-events.ts';
 import { pauseWebhooks } from '../../platform/webhooks/pause-webhooks.ts';
 import { ConflictError } from '../../platform/base/errors/domain-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
@@ -11,7 +11,7 @@ import {
   currentIdentity,
   recordedIdentity,
   type RecordedIdentity,
-} from '../../platform/work/database-identity.ts';
+} from '../../platform/work/workers/database-identity.ts';
 import type { Database } from '../../platform/database/sql.ts';
 import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
@@ -19,8 +19,8 @@ import { recordAudit } from '../../platform/audit/record-audit.ts';
 /** The modules of the queues. A report does not need them, so that `carillon` shows it at once. */
 const loadCancellations = async () => {
   const [{ cancelOpenMessages }, { cancelScheduledReminders }] = await Promise.all([
-    import('../../mail/outbox/cancel-open.ts'),
-    import('../../calendar/notifications/cancel-scheduled.ts'),
+    import('../../mail/outbox/steer/cancel-open.ts'),
+    import('../../calendar/notifications/plan/cancel-scheduled.ts'),
   ]);
   return { cancelOpenMessages, cancelScheduledReminders };
 };

@@ -13,8 +13,8 @@ import {
 } from '../../platform/database/page-token.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
 import { changeWebhookState, stopWebhook } from '../../platform/webhooks/change-webhook-state.ts';
-import { EVENT_RETENTION_MS } from '../../platform/webhooks/prune-webhook-evidence.ts';
-import { requeueEvent, requeueEvents } from '../../platform/webhooks/requeue-events.ts';
+import { EVENT_RETENTION_MS } from '../../platform/webhooks/events/prune-webhook-evidence.ts';
+import { requeueEvent, requeueEvents } from '../../platform/webhooks/events/requeue-events.ts';
 import { countBriefly, withinSeconds } from '../search/search-limit.ts';
 import {
   countReplayable,

@@ -1,7 +1,7 @@
 import { Conditions } from '../../platform/database/conditions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
-import { DELIVERIES_OF_ROW, queuedEvents } from '../../platform/webhooks/queued-events.ts';
+import { DELIVERIES_OF_ROW, queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
 import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
 import { countOf } from '../search/search-limit.ts';
 import type {

@@ -3,8 +3,8 @@ import { monotonicMs } from '../base/time/clock.ts';
 import { parseDatabaseUrl, type SessionKind } from '../config/database-url.ts';
 import { Logger } from '../nest/light.ts';
 import { answered } from './connections.ts';
-import { databaseTrouble, TOO_MANY_CONNECTIONS } from './database-trouble.ts';
-import { SERVER_COLUMNS, timelineOf } from './timelines.ts';
+import { databaseTrouble, TOO_MANY_CONNECTIONS } from './health/database-trouble.ts';
+import { SERVER_COLUMNS, timelineOf } from './health/timelines.ts';
 
 /*
  * Which host of DATABASE_URL the connections of this process go to (docs/adr/0128). Every

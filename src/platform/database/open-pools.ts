@@ -1,5 +1,5 @@
 import type pg from 'pg';
-import { watchWrites } from './refused-writes.ts';
+import { watchWrites } from './health/refused-writes.ts';
 
 /** A pool of database connections of this process. */
 export interface OpenPool {

@@ -8,7 +8,7 @@ import {
   databaseStandbyLag,
   databaseStandbys,
   databaseSynchronous,
-} from '../metrics/metrics.ts';
+} from '../metrics/database-metrics.ts';
 import { Readiness } from '../work/readiness.ts';
 import { readStandbys, type StandbyState } from './standby-state.ts';
 

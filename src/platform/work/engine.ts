@@ -9,26 +9,26 @@ import {
 } from '@nestjs/common';
 import { moment, monotonicMs } from '../base/time/clock.ts';
 import { type QueueName, Signals } from './signals.ts';
-import { CurrentWorker } from './current-worker.ts';
-import type { AnyDispatcher } from './dispatcher.ts';
-import { WorkPermit } from './work-permit.ts';
-import { workerDeaths } from '../metrics/metrics.ts';
+import { CurrentWorker } from './workers/current-worker.ts';
+import type { AnyDispatcher } from './queue/dispatcher.ts';
+import { WorkPermit } from './workers/work-permit.ts';
+import { workerDeaths } from '../metrics/queue-metrics.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { SqlPool } from '../database/sql.ts';
-import { lookAfterSilence } from '../database/timeline-watch.ts';
-import { timelines } from '../database/timelines.ts';
-import { InstanceGuard, type HeartbeatResult } from './instance-guard.ts';
-import { databaseTrouble, describeDatabaseTrouble } from '../database/database-trouble.ts';
+import { lookAfterSilence } from '../database/health/timeline-watch.ts';
+import { timelines } from '../database/health/timelines.ts';
+import { InstanceGuard, type HeartbeatResult } from './workers/instance-guard.ts';
+import { databaseTrouble, describeDatabaseTrouble } from '../database/health/database-trouble.ts';
 import type { Problem } from './readiness.ts';
-import { LOOK_AHEAD_MS } from './claim-pace.ts';
-import { QueueRunner } from './queue-runner.ts';
+import { LOOK_AHEAD_MS } from './queue/claim-pace.ts';
+import { QueueRunner } from './queue/queue-runner.ts';
 import {
   beatStatement,
   DEAD_AFTER_SECONDS,
   rescueStatement,
   sweepStatement,
-} from './queue-statements.ts';
-import { WorkerIdentity } from './worker-identity.ts';
+} from './queue/queue-statements.ts';
+import { WorkerIdentity } from './workers/worker-identity.ts';
 
 /** Nest token of the list of dispatchers, one for each queue. */
 export const DISPATCHERS = Symbol('Dispatchers');

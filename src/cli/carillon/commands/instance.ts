@@ -62,7 +62,7 @@ interface ConfirmFlags extends Takeover {
 }
 
 /**
- * Adds `carillon instance`, about which installation owns the database (docs/deployment.md).
+ * Adds `carillon instance`, about which installation owns the database (docs/backup.md).
  */
 export const add: AddCommands = (group, cli) => {
   const withInstance = async <T>(

@@ -118,7 +118,7 @@ function settingOf({ environment }: OperatorCli): string {
 async function consoleUrl(cli: OperatorCli, sql: Sql, config: AppConfig): Promise<string> {
   const [{ runningConsoles }, { servesConsole }] = await Promise.all([
     import('../../../app/keys/running-processes.ts'),
-    import('../../../platform/config/operator-config.ts'),
+    import('../../../platform/config/sections/operator-config.ts'),
   ]);
   const running = await runningConsoles(sql);
   const { url } = config.operator;

@@ -2,7 +2,7 @@ import { html, type Html } from '../../../platform/pages/html.ts';
 import type {
   DatabaseIdentity,
   RecordedIdentity,
-} from '../../../platform/work/database-identity.ts';
+} from '../../../platform/work/workers/database-identity.ts';
 import type { InstanceReport, QueueCount } from '../../instance/operator-instance.ts';
 import { actionBar, type Viewer } from '../kit/actions.ts';
 import { chip } from '../kit/chip.ts';

@@ -1,5 +1,5 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
-import type { ManagedToken } from '../../../accounts/grants/grant-tokens.service.ts';
+import type { ManagedToken } from '../../../accounts/grants/tokens/grant-tokens.service.ts';
 import type { AccountDetail, AccountItem, SendingPause } from '../../accounts/account-health.ts';
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
 import { chip } from '../kit/chip.ts';
