@@ -20,7 +20,7 @@ import {
   APPLICATIONS_PATH,
   applicationsPage,
 } from './pages/applications.page.ts';
-import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
+import { choiceIn, type Fields, filterIn, positionIn, textIn } from './queries.ts';
 
 const STATES = ['active', 'sending-paused', 'suspended', 'deleting'] as const;
 
@@ -114,11 +114,15 @@ export class ConsoleApplicationsController {
   @Get()
   async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
     const values = filterIn(query, APPLICATION_FILTERS);
-    const pageToken = pageTokenIn(query);
+    const position = positionIn(query);
     const filter = { search: values['search'], state: choiceIn(values, 'state', STATES) };
-    const list = await this.applications.list(filter, { pageToken });
-    const view = { now: this.clock.now(), pageToken, notice: noticeIn(query) };
-    sendPage(response, applicationsPage(viewerOf(response.req), list, values, view));
+    const [list, total] = await Promise.all([
+      this.applications.list(filter, position),
+      this.applications.count(filter),
+    ]);
+    const view = { now: this.clock.now(), notice: noticeIn(query) };
+    const page = { ...list, ...position, total };
+    sendPage(response, applicationsPage(viewerOf(response.req), page, values, view));
   }
 
   @Get(':id')
