@@ -13,15 +13,15 @@ import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error
 import { Database } from '../platform/database/sql.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
-import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
-import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
-import { idsInFolder, mirroredIds, recognise } from '../mail/messages/mirrored-messages.ts';
+import { type Batch, BatchStore, type StoredBatch } from './messages/batch-store.ts';
+import { FolderMirror, type FollowedFolders } from './folders/folder-mirror.ts';
+import { idsInFolder, mirroredIds, recognise } from '../mail/messages/mirror/mirrored-messages.ts';
 import type { ParsableContent } from '../mail/parsing/message-parser.ts';
-import { contentOf, type FetchedMessages, fetchRaws } from './fetched-messages.ts';
-import { isAfterCrash, MessageReader } from './message-reader.ts';
-import type { IncomingMessage } from './mirror-plan.ts';
+import { contentOf, type FetchedMessages, fetchRaws } from './messages/fetched-messages.ts';
+import { isAfterCrash, MessageReader } from './messages/message-reader.ts';
+import type { IncomingMessage } from './messages/mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
-import { type ReadFailure, recordUnread } from './sync-failures.ts';
+import { type ReadFailure, recordUnread } from './failures/sync-failures.ts';
 
 /**
  * Messages fetched and stored at a time. The first batch is smaller so that the first page appears
@@ -59,6 +59,8 @@ interface Run {
   claim: MirrorClaim;
   state: MirrorState;
   since: Date | null;
+  /** When the run began. */
+  beganAt: Date;
   /** Messages received before this time are history; `null` if every message is new. */
   newsSince: Date | null;
   /**
@@ -122,16 +124,16 @@ export class MailboxSync {
     state: MirrorState,
     control: RunControl,
   ): Promise<boolean> {
-    const { since } = control;
+    let { cursor, hasVanished } = state;
     const afterCrash = isAfterCrash(state);
     // Servers report times in whole seconds. A message that arrives in the same second in which the
     // account was connected counts as new.
     const connected = fromUnixSeconds(toUnixSeconds(state.connectedAt));
     // The account may have been current without mail, while its token did not cover mail.
     const newsSince = state.wasCurrent && state.cursor !== null ? null : connected;
-    const run: Run = { account, mail, claim, state, since, newsSince, afterCrash };
-    let { cursor, hasVanished } = state;
     let requestedAt = this.clock.now();
+    const begun = { since: control.since, beganAt: requestedAt, newsSince, afterCrash };
+    const run: Run = { account, mail, claim, state, ...begun };
     let next = control.goOn() ? this.#fetch(run, cursor, Promise.resolve()) : null;
     while (next) {
       const changes: MailChanges = await next;
@@ -188,6 +190,7 @@ export class MailboxSync {
       claim,
       state,
       since: null,
+      beganAt: requestedAt,
       newsSince,
       afterCrash: isAfterCrash(state),
     };
@@ -205,7 +208,7 @@ export class MailboxSync {
   }
 
   #fetch(
-    { account, mail, since, afterCrash }: Run,
+    { account, mail, since, beganAt, afterCrash }: Run,
     cursor: string | null,
     stored: Promise<unknown>,
   ): Promise<MailChanges> {
@@ -218,7 +221,7 @@ export class MailboxSync {
       await stored;
       return recognise(this.database, account.accountId, removed, messages);
     };
-    const request = { cursor, limit, since, known, recognise: recognised };
+    const request = { cursor, limit, since, beganAt, known, recognise: recognised };
     const fetched = mail.listChanges(account, request).then((changes) => {
       // Start parsing while the previous batch is still being stored.
       if (!afterCrash)

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import request from 'supertest';
 import { Database, SqlPool } from '../../src/platform/database/sql.ts';
-import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
+import { WORKER_LOCKS } from '../../src/platform/work/queue/queue-statements.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { PgBouncer, type PgBouncerSettings } from '../support/pgbouncer.ts';

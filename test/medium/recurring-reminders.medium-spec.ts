@@ -4,7 +4,7 @@ import {
   ReminderDispatcher,
   type ReminderResult,
   type ClaimedReminder,
-} from '../../src/calendar/notifications/reminder-dispatcher.ts';
+} from '../../src/calendar/notifications/send/reminder-dispatcher.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { outcomeOf } from '../support/outcome-of.ts';

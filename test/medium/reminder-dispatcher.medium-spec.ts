@@ -6,19 +6,19 @@ import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import { signals } from '../../src/platform/work/signals.ts';
 import { type Hold, setSendingPause } from '../../src/accounts/grants/sending-pauses.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
-import { EmailReminderSender } from '../../src/calendar/notifications/email-sender.ts';
-import { reminderSignature } from '../../src/calendar/notifications/reminder-signature.ts';
+import { EmailReminderSender } from '../../src/calendar/notifications/send/email-sender.ts';
+import { reminderSignature } from '../../src/calendar/notifications/send/reminder-signature.ts';
 import {
   ReminderDispatcher,
   type ClaimedReminder,
   type ReminderResult,
-} from '../../src/calendar/notifications/reminder-dispatcher.ts';
+} from '../../src/calendar/notifications/send/reminder-dispatcher.ts';
 import type { ReminderEvent } from '../../src/calendar/events/ports/event-reminders.ts';
 import type { StoredNotification } from '../../src/calendar/events/event-values.ts';
-import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
+import { ReminderPlanner } from '../../src/calendar/notifications/plan/reminder-planner.ts';
 import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
-import { SmsReminderSender } from '../../src/calendar/notifications/sms-sender.ts';
-import { WebhookReminderSender } from '../../src/calendar/notifications/webhook-sender.ts';
+import { SmsReminderSender } from '../../src/calendar/notifications/send/sms-sender.ts';
+import { WebhookReminderSender } from '../../src/calendar/notifications/send/webhook-sender.ts';
 import type { MailPort } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { SandboxConnector } from '../../src/providers/sandbox/sandbox.connector.ts';
@@ -62,7 +62,7 @@ describe('a reminder that is due', () => {
     return new ReminderDispatcher(
       new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
       clock,
-      new EmailReminderSender(fixture.config, connectors, clock),
+      new EmailReminderSender(fixture.config, database, connectors, clock),
       new SmsReminderSender(gateway, fixture.config),
       new WebhookReminderSender(egress, secretBox, clock),
     );

@@ -1,18 +1,18 @@
 import request from 'supertest';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { GrantConnections } from '../../src/accounts/grants/grant-connections.service.ts';
+import { GrantConnections } from '../../src/accounts/grants/moves/grant-connections.service.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
-import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.ts';
-import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
-import { UnknownOutcomes } from '../../src/mail/outbox/unknown-outcomes.ts';
-import { SendRoutes } from '../../src/mail/outbox/send-routes.ts';
-import { SentMirror } from '../../src/mail/outbox/sent-mirror.ts';
-import { MessageSender } from '../../src/mail/outbox/send-message.ts';
+import type { SendJobRow, SendResult } from '../../src/mail/outbox/send/send-attempt.ts';
+import { SendDispatcher } from '../../src/mail/outbox/send/send-dispatcher.ts';
+import { UnknownOutcomes } from '../../src/mail/outbox/send/unknown-outcomes.ts';
+import { SendRoutes } from '../../src/mail/outbox/send/send-routes.ts';
+import { SentMirror } from '../../src/mail/outbox/record/sent-mirror.ts';
+import { MessageSender } from '../../src/mail/outbox/send/send-message.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import type { Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
+import type { Lease, Outcome } from '../../src/platform/work/queue/dispatcher.ts';
 import { RelayRoutes } from '../../src/mail/relay/relay-routes.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
@@ -71,6 +71,7 @@ describe('SendDispatcher', () => {
       connectors,
       server.app.get(RelayRoutes, { strict: false }),
       database,
+      config,
     );
     const unknown = new UnknownOutcomes(config, routes, accounts, clock);
     const sender = new MessageSender(config, database, accounts, routes, unknown, clock);

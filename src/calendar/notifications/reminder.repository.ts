@@ -14,7 +14,7 @@ import { Quotas } from '../../platform/quotas/quotas.ts';
 import type { Recurrence, When } from '../events/event-values.ts';
 import { firstStart } from '../../formats/recurrence/series-source.ts';
 import { openSeries } from '../../formats/recurrence/series.ts';
-import type { DueReminder } from './due-reminder.ts';
+import type { DueReminder } from './send/due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderType } from './reminder-status.ts';
 
