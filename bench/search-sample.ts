@@ -1,4 +1,4 @@
-import { peopleOf } from '../src/mail/messages/people.ts';
+import { peopleOf } from '../src/mail/messages/filters/people.ts';
 import { newId } from '../src/platform/base/ids/ids.ts';
 import { documentFor, searchDocument } from '../src/formats/text/search-document.ts';
 

@@ -2,8 +2,8 @@ import type pg from 'pg';
 import { hashToken } from '../src/platform/base/crypto/token-hash.ts';
 import { SecretBox } from '../src/platform/base/crypto/secret-box.ts';
 import { newId, randomBase36, SECRET_LENGTH } from '../src/platform/base/ids/ids.ts';
-import { sealGrantSettings } from '../src/accounts/grants/grant-secrets.ts';
-import { createDeliveryRateGate } from '../src/platform/webhooks/delivery.repository.ts';
+import { sealGrantSettings } from '../src/accounts/grants/credentials/grant-secrets.ts';
+import { createDeliveryRateGate } from '../src/platform/webhooks/delivery/delivery.repository.ts';
 import { notifyDue } from '../src/platform/work/due-notification.ts';
 import { sampleMime } from './sample.ts';
 

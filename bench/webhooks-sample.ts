@@ -4,7 +4,7 @@ import {
   queueDeliveries,
   type WebhookEventRecord,
   withDeliveries,
-} from '../src/platform/webhooks/queue-deliveries.ts';
+} from '../src/platform/webhooks/delivery/queue-deliveries.ts';
 import type { BenchAccount } from './seed.ts';
 
 /** One of the triggers of `seedWebhook`. */

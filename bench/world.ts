@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../src/platform/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../src/platform/database/embedded/embedded-postgres.ts';
 import { migrate } from '../src/app/migrate.ts';
 import { SecretBox } from '../src/platform/base/crypto/secret-box.ts';
 import { BenchProcess } from './child.ts';

@@ -29,13 +29,14 @@ const load = <T>(file: string): Promise<T> => import(path.join(CONSOLE, file)) a
 
 async function screenshots(): Promise<Record<string, Screenshot>> {
   const layout = await load<typeof import('../src/operator/console/kit/layout.ts')>('kit/layout.js'); // prettier-ignore
-  const overview = await load<typeof import('../src/operator/console/pages/overview.page.ts')>('pages/overview.page.js'); // prettier-ignore
+  const overview = await load<typeof import('../src/operator/console/pages/overview/overview.page.ts')>('pages/overview.page.js'); // prettier-ignore
   const jobs = await load<typeof import('../src/operator/console/pages/jobs.page.ts')>('pages/jobs.page.js'); // prettier-ignore
   const job = await load<typeof import('../src/operator/console/pages/job.page.ts')>('pages/job.page.js'); // prettier-ignore
   const account = await load<typeof import('../src/operator/console/pages/account.page.ts')>('pages/account.page.js'); // prettier-ignore
   const same = (text: string) => text;
   const view = { now: NOW, notice: null };
-  const list = { items: jobSamples(NOW, same), nextPageToken: null };
+  const items = jobSamples(NOW, same);
+  const list = { items, nextPageToken: null, pageToken: undefined, from: 1, total: items.length };
   const asked = { result: bulkSample(NOW, same), filter: { state: 'open' }, now: NOW };
   const details = { ...view, previewable: true };
   const pages = {

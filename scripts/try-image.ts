@@ -13,7 +13,7 @@ import { ROOT } from './lib/project.ts';
  * without a container engine. It builds the image in a minimal Debian tree and runs the migrations.
  * Then it starts an API process and a worker, without rights and on a read-only file system, runs
  * `carillon` beside them, and stops them. Needs root, Linux, debootstrap, and an empty PostgreSQL
- * database that every user of the machine reaches over TCP. docs/deployment.md says what it leaves
+ * database that every user of the machine reaches over TCP. docs/releasing.md says what it leaves
  * out.
  */
 const folder = path.resolve(process.argv[2] ?? path.join(os.tmpdir(), 'carillon-image'));

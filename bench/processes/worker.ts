@@ -35,11 +35,11 @@ async function connectorOf(): Promise<Connector> {
 /** The statement with which this program claims messages. */
 async function claimStatement(): Promise<string> {
   const { queueStatements } = await load<
-    typeof import('../../src/platform/work/queue-statements.ts')
+    typeof import('../../src/platform/work/queue/queue-statements.ts')
   >('platform/work/queue-statements');
-  const { SendDispatcher } = await load<typeof import('../../src/mail/outbox/send-dispatcher.ts')>(
-    'mail/outbox/send-dispatcher',
-  );
+  const { SendDispatcher } = await load<
+    typeof import('../../src/mail/outbox/send/send-dispatcher.ts')
+  >('mail/outbox/send-dispatcher');
   return queueStatements(app.get(SendDispatcher).table).claim;
 }
 

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import type { MailServers, MailUser } from '../../test/support/mail-servers/mail-servers.ts';
-import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts';
 import { migrate } from '../../src/app/migrate.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { seedAccounts, seedApplication } from '../seed.ts';

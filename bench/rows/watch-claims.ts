@@ -21,7 +21,9 @@ const ADD_WATCHES = `
   from "grant" g, (select array_agg(id) as w from worker) w where g.email like '%@watches.test'`;
 
 const loadLeases = () =>
-  import(compiled('sync/watch-leases')) as Promise<typeof import('../../src/sync/watch-leases.ts')>;
+  import(compiled('sync/watch-leases')) as Promise<
+    typeof import('../../src/sync/watches/watch-leases.ts')
+  >;
 
 /** Milliseconds of a claim while every watch is leased and this worker has fewer than its share. */
 async function claims({ sql }: BenchDatabase, world: World, watches: number) {

@@ -10,7 +10,7 @@ import type { AppConfig } from '../platform/config/app-config.ts';
 import { ConfigModule } from '../platform/platform.module.ts';
 import type { LogDestination } from '../platform/config/log-destination.ts';
 import { ConnectModule } from '../accounts/connect/connect.module.ts';
-import { CredentialsModule } from '../accounts/grants/credentials.module.ts';
+import { CredentialsModule } from '../accounts/grants/credentials/credentials.module.ts';
 import { ormConfig } from './mikro-orm.config.ts';
 import { ContactsModule } from '../contacts/contacts.module.ts';
 import { DatabaseModule } from '../platform/database/database.module.ts';
@@ -90,6 +90,8 @@ export class AppModule {
         EventsModule,
         MetricsModule,
         WorkThreadsModule,
+        // Notices whether commits end, before the first module writes at its start.
+        HealthModule,
         KeysModule,
         HttpModule,
         AuthModule,
@@ -128,7 +130,6 @@ export class AppModule {
         OperatorWebhooksModule,
         LogLevelsModule,
         LogLevelModule,
-        HealthModule,
         SchedulerModule.register(config),
         OperatorAccountsModule,
         OperatorApplicationsModule,

@@ -8,18 +8,18 @@ import { AppModule, type AppOverrides } from './app.module.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
 import { serveAdminOpenApi, serveOpenApi } from './openapi/serve.ts';
 import { aliases } from '../platform/http/aliases.ts';
-import { answerClientErrors } from '../platform/http/client-error.ts';
-import { constantHeaders } from '../platform/http/constant-headers.ts';
+import { answerClientErrors } from '../platform/http/errors/client-error.ts';
+import { constantHeaders } from '../platform/http/responses/constant-headers.ts';
 import { Draining } from '../platform/http/http.module.ts';
-import { findClientAddress } from '../platform/http/forwarded-headers.ts';
-import { sendPlainJson } from '../platform/http/json-responses.ts';
+import { findClientAddress } from '../platform/http/listeners/forwarded-headers.ts';
+import { sendPlainJson } from '../platform/http/responses/json-responses.ts';
 import { assignRequestId } from '../platform/http/logging.ts';
 import { countRequests } from '../platform/metrics/count-requests.ts';
-import { TwoListeners } from '../platform/http/operator-listener.ts';
-import { oneAtATime } from '../platform/http/pipelining.ts';
-import { limitServer } from '../platform/http/server-limits.ts';
-import { servedPaths } from '../platform/http/surface.ts';
-import { renewCertificate, tlsOptions } from '../platform/http/tls.ts';
+import { TwoListeners } from '../platform/http/listeners/operator-listener.ts';
+import { oneAtATime } from '../platform/http/listeners/pipelining.ts';
+import { limitServer } from '../platform/http/listeners/server-limits.ts';
+import { servedPaths } from '../platform/http/listeners/surface.ts';
+import { renewCertificate, tlsOptions } from '../platform/http/listeners/tls.ts';
 import { useErrorTexts } from '../platform/wire/error-texts.ts';
 
 /**

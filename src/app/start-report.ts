@@ -5,7 +5,7 @@ import { Database } from '../platform/database/sql.ts';
 import { isTraced } from '../platform/tracing/spans.ts';
 import { addressOfUrl } from '../platform/database/database-hosts.ts';
 import { DISPATCHERS } from '../platform/work/engine.ts';
-import type { AnyDispatcher } from '../platform/work/dispatcher.ts';
+import type { AnyDispatcher } from '../platform/work/queue/dispatcher.ts';
 import { VERSION } from '../platform/base/version.ts';
 
 /** What the log says when a process starts. */

@@ -6,8 +6,11 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { OperatorError } from '../platform/base/errors/operator-error.ts';
 import { forTerminal } from '../platform/base/text/plain-text.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
-import type { TwoListeners } from '../platform/http/operator-listener.ts';
-import { databaseTrouble, describeDatabaseTrouble } from '../platform/database/database-trouble.ts';
+import type { TwoListeners } from '../platform/http/listeners/operator-listener.ts';
+import {
+  databaseTrouble,
+  describeDatabaseTrouble,
+} from '../platform/database/health/database-trouble.ts';
 import { addressOfUrl } from '../platform/database/database-hosts.ts';
 import { type Sql, SqlPool } from '../platform/database/sql.ts';
 import { pendingMigrations } from './pending-migrations.ts';

@@ -19,7 +19,7 @@ import { jobReference } from '../platform/wire/wire.schema.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { toListView } from '../platform/database/listing.ts';
 import { Endpoint } from '../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../platform/http/error.schema.ts';
+import { ApiErrors } from '../platform/http/errors/error.schema.ts';
 import {
   toContactFilter,
   toContactInput,

@@ -5,7 +5,7 @@ import { AccountAuth, CurrentAccount } from '../platform/auth/access.decorators.
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { toListView } from '../platform/database/listing.ts';
 import { Endpoint } from '../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../platform/http/error.schema.ts';
+import { ApiErrors } from '../platform/http/errors/error.schema.ts';
 import { toJobStatusView } from './job-statuses.mapper.ts';
 import { JobStatusesService } from './job-statuses.service.ts';
 import {

@@ -5,9 +5,9 @@ import { ConnectionChecks } from './egress/connection-checks.ts';
 import { EgressClient } from './egress/egress-client.ts';
 import { EgressPolicy } from './egress/egress-policy.ts';
 import { Signals, signals } from './work/signals.ts';
-import { CurrentWorker } from './work/current-worker.ts';
+import { CurrentWorker } from './work/workers/current-worker.ts';
 import { Readiness } from './work/readiness.ts';
-import { WorkPermit } from './work/work-permit.ts';
+import { WorkPermit } from './work/workers/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from './config/app-config.ts';
 import { LOG_DESTINATION, type LogDestination } from './config/log-destination.ts';
 

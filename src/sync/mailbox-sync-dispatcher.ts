@@ -7,13 +7,13 @@ import type {
   Outcome,
   QueueTable,
   Settled,
-} from '../platform/work/dispatcher.ts';
+} from '../platform/work/queue/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../platform/config/app-config.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { countResult } from '../platform/metrics/count-result.ts';
-import { syncPasses } from '../platform/metrics/metrics.ts';
+import { syncPasses } from '../platform/metrics/sync-metrics.ts';
 import { reportIncident } from '../platform/logs/incidents.ts';
-import { moveGrants } from '../accounts/grants/grant-moves.ts';
+import { moveGrants } from '../accounts/grants/moves/grant-moves.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../providers/port/connector-registry.ts';
@@ -22,13 +22,13 @@ import { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { inBackground } from '../platform/budgets/background-work.ts';
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import { BudgetWait } from './budget-wait.ts';
-import { CollectionPasses, type PassNotes } from './collection-passes.ts';
+import { CollectionPasses, type PassNotes } from './collections/collection-passes.ts';
 import { JointEnds } from './joint-ends.ts';
-import { MailboxWatches } from './mailbox-watches.ts';
-import { Stalls } from './stalls.ts';
-import { WatchLeases } from './watch-leases.ts';
-import { ListedMessages } from './listed-messages.ts';
-import { MirrorAudit } from './mirror-audit.ts';
+import { MailboxWatches } from './watches/mailbox-watches.ts';
+import { Stalls } from './failures/stalls.ts';
+import { WatchLeases } from './watches/watch-leases.ts';
+import { ListedMessages } from './messages/listed-messages.ts';
+import { MirrorAudit } from './audit/mirror-audit.ts';
 import { MailboxSync, type RunControl } from './mailbox-sync.ts';
 import {
   ClaimLostError,
@@ -47,7 +47,7 @@ import {
   secondsToLookAgain,
   suspendedWait,
 } from './sync-policy.ts';
-import { removeUncopiedAfterPass } from './uncopied-messages.ts';
+import { removeUncopiedAfterPass } from './messages/uncopied-messages.ts';
 import { recordResults, type SyncResult } from './sync-results.ts';
 
 /**

@@ -13,15 +13,15 @@ import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error
 import { Database } from '../platform/database/sql.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
-import { type Batch, BatchStore, type StoredBatch } from './batch-store.ts';
-import { FolderMirror, type FollowedFolders } from './folder-mirror.ts';
-import { idsInFolder, mirroredIds, recognise } from '../mail/messages/mirrored-messages.ts';
+import { type Batch, BatchStore, type StoredBatch } from './messages/batch-store.ts';
+import { FolderMirror, type FollowedFolders } from './folders/folder-mirror.ts';
+import { idsInFolder, mirroredIds, recognise } from '../mail/messages/mirror/mirrored-messages.ts';
 import type { ParsableContent } from '../mail/parsing/message-parser.ts';
-import { contentOf, type FetchedMessages, fetchRaws } from './fetched-messages.ts';
-import { isAfterCrash, MessageReader } from './message-reader.ts';
-import type { IncomingMessage } from './mirror-plan.ts';
+import { contentOf, type FetchedMessages, fetchRaws } from './messages/fetched-messages.ts';
+import { isAfterCrash, MessageReader } from './messages/message-reader.ts';
+import type { IncomingMessage } from './messages/mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
-import { type ReadFailure, recordUnread } from './sync-failures.ts';
+import { type ReadFailure, recordUnread } from './failures/sync-failures.ts';
 
 /**
  * Messages fetched and stored at a time. The first batch is smaller so that the first page appears

@@ -4,10 +4,10 @@ import { ACCOUNT_COLUMNS, type AccountRow } from '../accounts/grants/provider-ac
 import { AUDIT_TIMES, type AuditTimes } from '../accounts/sync-schedule/mirror-audits.ts';
 import { hasCalendars } from '../calendar/calendars/calendar-mirror.ts';
 import { hasListed } from '../mail/messages/listed-messages.ts';
-import { hasUncopied } from '../mail/messages/unreported-messages.ts';
-import { hasVanished } from '../mail/messages/vanished-messages.ts';
+import { hasUncopied } from '../mail/messages/mirror/unreported-messages.ts';
+import { hasVanished } from '../mail/messages/mirror/vanished-messages.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
-import type { RowLoading } from '../platform/work/dispatcher.ts';
+import type { RowLoading } from '../platform/work/queue/dispatcher.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
 
 /**

@@ -1,4 +1,4 @@
-import { backoff, spread } from '../platform/work/backoff.ts';
+import { backoff, spread } from '../platform/work/queue/backoff.ts';
 
 /**
  * Seconds between two attempts on a mailbox whose credentials were refused. A new authentication

@@ -1,8 +1,8 @@
-import { moveGrants } from '../accounts/grants/grant-moves.ts';
+import { moveGrants } from '../accounts/grants/moves/grant-moves.ts';
 import { markGrantsInvalid } from '../accounts/grants/mark-invalid.ts';
 import { storable } from '../platform/base/text/storable.ts';
 import type { Sql } from '../platform/database/sql.ts';
-import type { ClaimedRow, Settled } from '../platform/work/dispatcher.ts';
+import type { ClaimedRow, Settled } from '../platform/work/queue/dispatcher.ts';
 import { type PassTimes, storePassTimes } from './pass-schedule.ts';
 import { FAILURES_UNTIL_SHOWN, STABLE_SECONDS } from './sync-policy.ts';
 

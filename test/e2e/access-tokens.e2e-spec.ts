@@ -1,7 +1,7 @@
 import request from 'supertest';
-import { TokenUses } from '../../src/accounts/grants/token-uses.ts';
+import { TokenUses } from '../../src/accounts/grants/tokens/token-uses.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { pruneAccessTokens } from '../../src/accounts/grants/prune-access-tokens.ts';
+import { pruneAccessTokens } from '../../src/accounts/grants/tokens/prune-access-tokens.ts';
 import { registerSandbox } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';

@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import request from 'supertest';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { ProviderBudget } from '../../src/platform/budgets/provider-budget.ts';
-import type { BudgetConfig } from '../../src/platform/config/budget-config.ts';
+import type { BudgetConfig } from '../../src/platform/config/sections/budget-config.ts';
 import { APP_CONFIG } from '../../src/platform/config/app-config.ts';
 import { dayOf } from '../../src/platform/quotas/quota.ts';
 import { Database } from '../../src/platform/database/sql.ts';
@@ -486,7 +486,11 @@ describeWith(['promtool'], 'alerts', () => {
     const rules = fs.readFileSync('deploy/alerts.yml', 'utf8');
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
     // In test/faults/failover, with a real standby.
-    const elsewhere = ['CarillonCommitsWait', 'CarillonStandbyLags'];
+    const elsewhere = [
+      'CarillonCommitsNotSynchronous',
+      'CarillonCommitsWait',
+      'CarillonStandbyLags',
+    ];
     expect([...tested, ...elsewhere].toSorted()).toEqual(alerts.toSorted());
   });
 });

@@ -3,7 +3,7 @@ import request from 'supertest';
 import { z } from 'zod';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
-import { openGrantTokens } from '../../src/accounts/grants/grant-secrets.ts';
+import { openGrantTokens } from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import { googleIntegration, googleOauth } from '../../src/providers/google/google.oauth.ts';
 import {
   microsoftIntegration,

@@ -2,7 +2,7 @@ import request from 'supertest';
 import { scheduleChangedSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { ListedContents } from '../../src/mail/listed-contents/listed-contents.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { RequestedContents } from '../../src/sync/requested-contents.ts';
+import { RequestedContents } from '../../src/sync/messages/requested-contents.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { GoogleStub } from '../support/google/google-stub.ts';
 import { scope } from '../support/google/scopes.ts';

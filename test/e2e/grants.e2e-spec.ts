@@ -2,7 +2,7 @@ import request from 'supertest';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { Credentials } from '../../src/platform/auth/credentials.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import { PLAIN_INTEGRATION } from '../../src/providers/port/integration-descriptor.ts';
+import { PLAIN_INTEGRATION } from '../../src/providers/port/sign-in/integration-descriptor.ts';
 import { refuseCredentials, registerSandbox, rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -3,7 +3,7 @@ import request from 'supertest';
 import { randomBytes } from 'node:crypto';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import type { TwoListeners } from '../../src/platform/http/operator-listener.ts';
+import type { TwoListeners } from '../../src/platform/http/listeners/operator-listener.ts';
 import { loggedLines } from '../support/log-watch.ts';
 import { Readiness } from '../../src/platform/work/readiness.ts';
 import { Draining } from '../../src/platform/http/http.module.ts';

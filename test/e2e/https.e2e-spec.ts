@@ -9,8 +9,8 @@ import { once } from 'node:events';
 import request from 'supertest';
 import { createApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
-import { SERVER_LIMITS } from '../../src/platform/http/server-limits.ts';
-import { renewCertificate, tlsOptions } from '../../src/platform/http/tls.ts';
+import { SERVER_LIMITS } from '../../src/platform/http/listeners/server-limits.ts';
+import { renewCertificate, tlsOptions } from '../../src/platform/http/listeners/tls.ts';
 import {
   createAccount,
   createApplication,

@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/platform/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts';
 import { freePorts } from '../support/mail-servers/processes.ts';
 import { until } from '../support/until.ts';
 import { runScript, type RunningScript, startScript } from '../support/npm-script.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
-import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
+import { sealGrantSettings } from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';

@@ -95,13 +95,15 @@ describe('calendars and contacts of a Microsoft account', () => {
     const { id } = await ada.outlook('POST', 'events', { subject: 'Theirs', start, end });
     await ada.account.sync();
     const [event] = await api('get', '/events');
+    // The last event of a calendar would disappear later (docs/adr/0124).
+    await ada.outlook('POST', 'events', { subject: 'Kept', start, end });
     expect(event).toMatchObject({ title: 'Theirs', when: { start_timezone: 'Europe/Berlin' } });
     await ada.outlook('PATCH', `events/${String(id)}`, { subject: 'Changed' });
     await ada.account.sync();
-    expect(await titles()).toEqual(['Changed']);
+    expect((await titles()).toSorted()).toEqual(['Changed', 'Kept']);
     await ada.outlook('DELETE', `events/${String(id)}`);
     await ada.account.sync();
-    expect(await titles()).toEqual([]);
+    expect(await titles()).toEqual(['Kept']);
   });
 
   it('changes instances one by one, on both sides, and keeps the others', async () => {

@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
 import { Signals } from '../../src/platform/work/signals.ts';
-import { listFailures } from '../../src/sync/sync-failures.ts';
+import { listFailures } from '../../src/sync/failures/sync-failures.ts';
 import { deliver } from '../support/deliver.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

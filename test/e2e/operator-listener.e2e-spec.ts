@@ -7,8 +7,8 @@ import { closeApp } from '../../src/app/app.ts';
 import { listen, PortTakenError, requireFreePort } from '../../src/app/startup.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Draining } from '../../src/platform/http/http.module.ts';
-import type { TwoListeners } from '../../src/platform/http/operator-listener.ts';
-import { SERVER_LIMITS } from '../../src/platform/http/server-limits.ts';
+import type { TwoListeners } from '../../src/platform/http/listeners/operator-listener.ts';
+import { SERVER_LIMITS } from '../../src/platform/http/listeners/server-limits.ts';
 import { createOperator, type TestOperator } from '../support/operators.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

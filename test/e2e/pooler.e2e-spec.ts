@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import request from 'supertest';
 import { Database, SqlPool } from '../../src/platform/database/sql.ts';
-import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
+import { WORKER_LOCKS } from '../../src/platform/work/queue/queue-statements.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { PgBouncer, type PgBouncerSettings } from '../support/pgbouncer.ts';
@@ -9,9 +9,9 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
-/** What docs/deployment.md tells a pooler of transactions to run on its connections. */
+/** What docs/network.md tells a pooler of transactions to run on its connections. */
 const [, CONNECT_QUERY = ''] =
-  /connect_query='([^']+)'/.exec(fs.readFileSync('docs/deployment.md', 'utf8')) ?? [];
+  /connect_query='([^']+)'/.exec(fs.readFileSync('docs/network.md', 'utf8')) ?? [];
 
 describeWith(['pgbouncer'], 'behind PgBouncer', () => {
   let database: TestDatabase;

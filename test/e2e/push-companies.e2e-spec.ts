@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { PushUpkeep } from '../../src/accounts/push/push-upkeep.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { listWatches } from '../../src/sync/list-watches.ts';
+import { listWatches } from '../../src/sync/watches/list-watches.ts';
 import { COMPANIES } from '../support/companies/companies.ts';
 import { type Company, type CompanyStub, plainMessage } from '../support/companies/company.ts';
 import {

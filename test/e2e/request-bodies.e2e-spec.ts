@@ -75,9 +75,12 @@ describe('request bodies', () => {
       post('/connect/authorize', JSON.stringify({ name: 'x'.repeat(63 * KB) }), {
         'x-forwarded-for': address,
       });
-    const answers = await Promise.all(Array.from({ length: 200 }, () => send('198.51.100.7')));
-    const refused = answers.filter(({ status }) => status === 429);
-    expect(refused.length).toBeGreaterThan(0);
+    // A slow machine needs several rounds until 4 MB arrive within one second.
+    const refused: request.Response[] = [];
+    for (let rounds = 0; rounds < 20 && refused.length === 0; rounds += 1) {
+      const sent = Array.from({ length: 100 }, () => send('198.51.100.7'));
+      refused.push(...(await Promise.all(sent)).filter(({ status }) => status === 429));
+    }
     expect(refused[0]?.headers['retry-after']).toBe('1');
     expect((await send('198.51.100.8')).status).toBe(400);
   });

@@ -4,7 +4,7 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Searchable } from '../../src/formats/text/search-document.ts';
-import { lockVersions } from '../../src/mail/messages/store-snippets.ts';
+import { lockVersions } from '../../src/mail/messages/mirror/store-snippets.ts';
 import { storeDocuments } from '../../src/mail/search/store-document.ts';
 import { TextBacklogRunner } from '../../src/mail/search/text-backlog.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';

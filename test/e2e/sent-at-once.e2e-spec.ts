@@ -3,11 +3,11 @@ import {
   scheduleChangedSync,
   unscheduleSync,
 } from '../../src/accounts/sync-schedule/schedule-sync.ts';
-import { SentMirror } from '../../src/mail/outbox/sent-mirror.ts';
+import { SentMirror } from '../../src/mail/outbox/record/sent-mirror.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
-import { SentMessages } from '../../src/sync/sent-messages.ts';
+import { SentMessages } from '../../src/sync/messages/sent-messages.ts';
 import {
   createAccount,
   createApplication,

@@ -1,10 +1,10 @@
 import request from 'supertest';
-import { pruneLoginRequests } from '../../src/accounts/connect/prune-login-requests.ts';
-import { loginPendingContext } from '../../src/accounts/connect/sealed-contexts.ts';
+import { pruneLoginRequests } from '../../src/accounts/connect/links/prune-login-requests.ts';
+import { loginPendingContext } from '../../src/accounts/connect/oauth/sealed-contexts.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import { PLAIN_INTEGRATION } from '../../src/providers/port/integration-descriptor.ts';
+import { PLAIN_INTEGRATION } from '../../src/providers/port/sign-in/integration-descriptor.ts';
 import { rowsOf, registerSandbox } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';

@@ -74,7 +74,7 @@ describe('servers that are asked to stop under load', () => {
     for (let n = 0; n < 40; n += 1) await post(api.url, ['slow+1@sandbox.test']).expect(202);
     // With few slots most messages are still waiting when the server is asked to stop, on a fast
     // machine too.
-    const worker = await start('worker', { SEND_SLOTS: '2' });
+    const worker = await start('worker', { SEND_SLOTS: '2', SEND_PER_HOST: '2' });
     await until('some messages to be handed off', async () => (await handedOff()) > 0);
     const stopped = worker.stop();
     worker.stop().catch(() => undefined); // a second signal changes nothing

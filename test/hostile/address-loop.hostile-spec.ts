@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import request from 'supertest';
-import { AddressChecks } from '../../src/accounts/grants/address-checks.ts';
-import { AddressLoops } from '../../src/accounts/grants/address-loops.ts';
+import { AddressChecks } from '../../src/accounts/grants/proofs/address-checks.ts';
+import { AddressLoops } from '../../src/accounts/grants/proofs/address-loops.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { ScriptedSmtp, type SmtpScript } from '../support/scripted-smtp.ts';

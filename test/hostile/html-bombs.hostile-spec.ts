@@ -7,7 +7,7 @@ import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import type { AppConfig } from '../../src/platform/config/app-config.ts';
 import { NeuralThreads } from '../../src/mail/neural/threads/neural-threads.ts';
-import { DavContacts } from '../../src/providers/imap/dav/dav.contacts.ts';
+import { DavContacts } from '../../src/providers/imap/dav/contacts/dav.contacts.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { Tracker } from '../../src/mail/tracking/tracker.ts';
 import { TrackingTokens } from '../../src/mail/tracking/tracking-tokens.ts';

@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import request from 'supertest';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { SERVER_LIMITS } from '../../src/platform/http/server-limits.ts';
+import { SERVER_LIMITS } from '../../src/platform/http/listeners/server-limits.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';

@@ -4,7 +4,7 @@ import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { SystemClock } from '../../src/platform/base/time/clock.ts';
-import { DavCalendars } from '../../src/providers/imap/dav/dav.calendars.ts';
+import { DavCalendars } from '../../src/providers/imap/dav/calendars/dav.calendars.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { davAccount } from '../support/dav-account.ts';
 import { sized } from '../support/sized.ts';

@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { openGrantTokens, sealGrantTokens } from '../../src/accounts/grants/grant-secrets.ts';
+import {
+  openGrantTokens,
+  sealGrantTokens,
+} from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import { run } from '../../src/cli/carillon/program.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { rowsOf } from '../support/connect.ts';

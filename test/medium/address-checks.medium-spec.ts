@@ -1,4 +1,4 @@
-import { AddressChecks } from '../../src/accounts/grants/address-checks.ts';
+import { AddressChecks } from '../../src/accounts/grants/proofs/address-checks.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

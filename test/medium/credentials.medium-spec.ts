@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { StoredCredentials } from '../../src/accounts/grants/stored-credentials.ts';
+import { StoredCredentials } from '../../src/accounts/grants/credentials/stored-credentials.ts';
 import { createOperatorContext } from '../../src/cli/carillon/container.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database, SqlPool } from '../../src/platform/database/sql.ts';

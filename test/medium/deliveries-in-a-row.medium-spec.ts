@@ -4,13 +4,13 @@ import {
   readWebhooks,
 } from '../../src/operator/webhooks/webhook-rows.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { pruneWebhookEvidence } from '../../src/platform/webhooks/prune-webhook-evidence.ts';
-import { requeueEvent, requeueEvents } from '../../src/platform/webhooks/requeue-events.ts';
-import type { DeliveryResult } from '../../src/platform/webhooks/delivery-results.ts';
+import { pruneWebhookEvidence } from '../../src/platform/webhooks/events/prune-webhook-evidence.ts';
+import { requeueEvent, requeueEvents } from '../../src/platform/webhooks/events/requeue-events.ts';
+import type { DeliveryResult } from '../../src/platform/webhooks/delivery/delivery-results.ts';
 import {
   type WebhookDeliveryRow,
   WebhookDispatcher,
-} from '../../src/platform/webhooks/webhook-dispatcher.ts';
+} from '../../src/platform/webhooks/delivery/webhook-dispatcher.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { outcomeOf } from '../support/outcome-of.ts';

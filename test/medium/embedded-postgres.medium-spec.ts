@@ -3,11 +3,11 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { reachSocket } from '../../src/platform/database/embedded-access.ts';
+import { reachSocket } from '../../src/platform/database/embedded/embedded-access.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../src/platform/database/embedded-postgres.ts';
+} from '../../src/platform/database/embedded/embedded-postgres.ts';
 
 const FAST = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
 const NOBODY = 65_534;

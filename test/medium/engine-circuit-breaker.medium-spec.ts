@@ -1,9 +1,9 @@
 import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import type { RateGateSignal } from '../../src/platform/work/dispatcher.ts';
+import type { RateGateSignal } from '../../src/platform/work/queue/dispatcher.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { queueStatements } from '../../src/platform/work/queue-statements.ts';
+import { queueStatements } from '../../src/platform/work/queue/queue-statements.ts';
 import {
   done,
   type EngineFixture,

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { jest } from '@jest/globals';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import type { RowLoading } from '../../src/platform/work/dispatcher.ts';
+import type { RowLoading } from '../../src/platform/work/queue/dispatcher.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import {
   done,

@@ -1,6 +1,6 @@
 import pg from 'pg';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import type { AnyDispatcher, QueueTable } from '../../src/platform/work/dispatcher.ts';
+import type { AnyDispatcher, QueueTable } from '../../src/platform/work/queue/dispatcher.ts';
 import { DISPATCHERS } from '../../src/platform/work/engine.ts';
 import {
   beatStatement,
@@ -8,7 +8,7 @@ import {
   rescueStatement,
   sweepStatement,
   WORKER_LOCKS,
-} from '../../src/platform/work/queue-statements.ts';
+} from '../../src/platform/work/queue/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../src/platform/work/signals.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -269,10 +269,10 @@ describe.each([
     expect(rescued.allRows).toBeLessThan(8 * CLAIMED * queues.length);
   });
 
-  it('reads claimed rows for the heartbeat of the judge only', async () => {
-    const judged = await work('beat', [`${SELF}`]);
-    expect(judged.queueRows).toBeGreaterThan(queues.length);
-    expect(judged.queueRows).toBeLessThan(2 * CLAIMED * queues.length);
+  it('reads claimed rows for the heartbeat of the leader only', async () => {
+    const ofLeader = await work('beat', [`${SELF}`]);
+    expect(ofLeader.queueRows).toBeGreaterThan(queues.length);
+    expect(ofLeader.queueRows).toBeLessThan(2 * CLAIMED * queues.length);
     const other = await work('beat', [`${SELF + 1}`]);
     // The next due row of each queue.
     expect(other.queueRows).toBe(queues.length);

@@ -2,8 +2,8 @@ import { jest } from '@jest/globals';
 import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import type { ClaimedRow } from '../../src/platform/work/dispatcher.ts';
-import { WORKER_LOCKS } from '../../src/platform/work/queue-statements.ts';
+import type { ClaimedRow } from '../../src/platform/work/queue/dispatcher.ts';
+import { WORKER_LOCKS } from '../../src/platform/work/queue/queue-statements.ts';
 import {
   done,
   type EngineFixture,
@@ -173,6 +173,20 @@ describe('Engine', () => {
     warned.mockRestore();
     const left = await fixture.rows();
     expect(left).toMatchObject([{ id: marked, state: 0, ambiguous: true, crashes: 1 }]);
+  });
+
+  it('gives back the rows of a worker that has moved after a failover, and counts no death', async () => {
+    const [id] = await fixture.insertRows(1, newId(), 3_600_000);
+    await sql.query(
+      `insert into worker (id, host, pid, seen_at, moved_at) values (78, 'moved', 1, now() - interval '9 s', now())`,
+    );
+    await sql.query(
+      'update send_job set state = 1, worker_id = 78, fence = 3, attempt = 1, handoff_at = now()',
+    );
+    await fixture.begin(new ProbeDispatcher(8, async (job) => done(job)));
+    await until('the row to be given back', async () => (await fixture.rows())[0]?.state === 0);
+    expect(await fixture.rows()).toMatchObject([{ id, ambiguous: true, crashes: 0 }]);
+    expect(await sql.query('select from lost_worker where id = 78')).toEqual([]);
   });
 
   it('keeps a row ambiguous whose second worker dies before its hand-off', async () => {

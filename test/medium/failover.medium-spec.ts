@@ -3,23 +3,32 @@ import net from 'node:net';
 import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { connectionTo } from '../../src/platform/database/database-hosts.ts';
-import { databaseTrouble } from '../../src/platform/database/database-trouble.ts';
+import { databaseTrouble } from '../../src/platform/database/health/database-trouble.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { OldTimelineError, Timelines, timelines } from '../../src/platform/database/timelines.ts';
-import type { AnyDispatcher, ClaimedRow, QueueTable } from '../../src/platform/work/dispatcher.ts';
+import {
+  OldTimelineError,
+  Timelines,
+  timelines,
+} from '../../src/platform/database/health/timelines.ts';
+import type {
+  AnyDispatcher,
+  ClaimedRow,
+  QueueTable,
+} from '../../src/platform/work/queue/dispatcher.ts';
 import {
   currentTimeline,
   describeFailover,
   type Failover,
   followTimeline,
   lostSeconds,
-} from '../../src/platform/work/failover.ts';
+  markStragglers,
+} from '../../src/platform/work/workers/failover.ts';
 import {
   queueStatements,
   rescueStatement,
   sweepStatement,
-} from '../../src/platform/work/queue-statements.ts';
-import { type Ending, Settler } from '../../src/platform/work/settler.ts';
+} from '../../src/platform/work/queue/queue-statements.ts';
+import { type Ending, Settler } from '../../src/platform/work/queue/settler.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';
 
@@ -94,6 +103,29 @@ describe('a database server that was promoted', () => {
       `select action, details from audit_entry order by id desc limit 1`,
     );
     expect(entry).toMatchObject({ action: 'instance.failed_over', details: { rows: 3 } });
+  });
+
+  it('gets rows marked that become due while a worker of the old server is absent', async () => {
+    await sql.query(
+      `insert into worker (host, pid, seen_at) values ('absent', 1, now() - interval '2 s')`,
+    );
+    const failover = (await follow()) as Failover;
+    const soon = await row(5);
+    const later = await row(3_600);
+    const goOn = () => markStragglers(sql, [SEND], failover);
+    expect(await goOn()).toBe(true);
+    const marked = await sql.query('select id, ambiguous, run_at from send_job order by id');
+    expect(marked).toMatchObject([
+      { id: soon, ambiguous: true },
+      { id: later, ambiguous: false },
+    ]);
+    expect(await goOn()).toBe(true);
+    expect(await sql.query('select id, ambiguous, run_at from send_job order by id')).toEqual(
+      marked,
+    );
+    await sql.query('update worker set moved_at = now()');
+    expect(await goOn()).toBe(false);
+    await sql.query('delete from worker');
   });
 
   it('is followed by one of several workers', async () => {

@@ -3,7 +3,7 @@ import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts
 import { mirroredFolders } from '../../src/mail/folders/mirror-folders.ts';
 import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import { Database, type Sql } from '../../src/platform/database/sql.ts';
-import { FolderMirror } from '../../src/sync/folder-mirror.ts';
+import { FolderMirror } from '../../src/sync/folders/folder-mirror.ts';
 import type { MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

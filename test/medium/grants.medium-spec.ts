@@ -1,10 +1,10 @@
 import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { AccessTokens } from '../../src/accounts/grants/access-tokens.service.ts';
-import type { VerifiedCredentials } from '../../src/accounts/grants/credentials.ts';
-import { GrantConnections } from '../../src/accounts/grants/grant-connections.service.ts';
+import { AccessTokens } from '../../src/accounts/grants/tokens/access-tokens.service.ts';
+import type { VerifiedCredentials } from '../../src/accounts/grants/credentials/credentials.ts';
+import { GrantConnections } from '../../src/accounts/grants/moves/grant-connections.service.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
-import { moveGrants } from '../../src/accounts/grants/grant-moves.ts';
+import { moveGrants } from '../../src/accounts/grants/moves/grant-moves.ts';
 import { subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -2,7 +2,10 @@ import { Logger } from '@nestjs/common';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Signals } from '../../src/platform/work/signals.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
-import { confirmIdentity, currentIdentity } from '../../src/platform/work/database-identity.ts';
+import {
+  confirmIdentity,
+  currentIdentity,
+} from '../../src/platform/work/workers/database-identity.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { Engine } from '../../src/platform/work/engine.ts';
 import { done, ProbeDispatcher } from '../support/engine-fixture.ts';

@@ -8,9 +8,9 @@ import {
   databaseAddress,
   currentIdentity,
   recordedIdentity,
-} from '../../src/platform/work/database-identity.ts';
-import { SqlPool } from '../../src/platform/database/sql.ts';
-import { InstanceGuard, type HeartbeatResult } from '../../src/platform/work/instance-guard.ts';
+} from '../../src/platform/work/workers/database-identity.ts';
+import { type SqlConnection, SqlPool } from '../../src/platform/database/sql.ts';
+import { InstanceGuard, type HeartbeatResult } from '../../src/platform/work/workers/instance-guard.ts';
 import {
   createTestDatabase,
   copyTestDatabase,
@@ -55,6 +55,16 @@ describe('InstanceGuard', () => {
     synchronous: false,
     wasSynchronous: false,
   });
+
+  /** The database as a server with another timeline shows it. */
+  const onTimeline = (timeline: number): SqlConnection => {
+    const server = { server: database.url, segment: `0000000${timeline}`, replicated: false };
+    return {
+      query: async <R extends object>(text: string, values?: readonly unknown[]) =>
+        text.includes('pg_walfile_name') ? [server as R] : sql.query<R>(text, values),
+      transaction: (work) => sql.transaction(work),
+    };
+  };
 
   it('adopts a database that no installation has used, and recognises it later', async () => {
     expect(await recordedIdentity(sql)).toBeUndefined();
@@ -189,6 +199,21 @@ describe('InstanceGuard', () => {
     await watcher.accepts(sql, pulse(0));
     expect(await watcher.accepts(sql, pulse(10, -20, 2))).toBe(true);
     expect(await watcher.registered(sql, 7)).toBe(true);
+  });
+
+  it('admits a worker that comes late from a server that was replaced, but no first one', async () => {
+    const [first, late] = [guard(), guard()];
+    for (const each of [first, late]) {
+      expect(await each.admits(onTimeline(1))).toBe(true);
+      expect(await each.accepts(onTimeline(1), pulse(100))).toBe(true);
+    }
+    await sql.query(`insert into worker (host, pid, seen_at) values ('one', 1, to_timestamp($1))`, [
+      START,
+    ]);
+    await guard().admits(onTimeline(2));
+    expect(await late.admits(onTimeline(2))).toBe(true);
+    await sql.query('update instance set timeline = 1');
+    expect(await first.admits(onTimeline(2))).toBe(false);
   });
 
   it('forgets earlier observations when the operator confirms', async () => {

@@ -1,6 +1,6 @@
 import { Database } from '../../src/platform/database/sql.ts';
 import { AccountListeners } from '../../src/accounts/grants/account-listeners.ts';
-import { emptyForMailbox } from '../../src/accounts/grants/mailbox-move.ts';
+import { emptyForMailbox } from '../../src/accounts/grants/moves/mailbox-move.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { ClaimLostError, MirrorRepository } from '../../src/sync/mirror.repository.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';

@@ -1,14 +1,14 @@
-import { CurrentWorker } from '../../src/platform/work/current-worker.ts';
+import { CurrentWorker } from '../../src/platform/work/workers/current-worker.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailWatcher } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
+import { MailboxWatches } from '../../src/sync/watches/mailbox-watches.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { SyncWaker } from '../../src/sync/sync-waker.ts';
-import { WatchLeases } from '../../src/sync/watch-leases.ts';
+import { WatchLeases } from '../../src/sync/watches/watch-leases.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';

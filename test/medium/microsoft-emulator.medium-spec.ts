@@ -4,7 +4,10 @@ import { OauthClients, type SignedIn } from '../../src/accounts/oauth/oauth-clie
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import type { MicrosoftConnector } from '../../src/providers/microsoft/microsoft.connector.ts';
 import type { ProviderAccount, StoredSubscription } from '../../src/providers/port/connector.ts';
-import type { OauthRegistration, OauthSource } from '../../src/providers/port/oauth-descriptor.ts';
+import type {
+  OauthRegistration,
+  OauthSource,
+} from '../../src/providers/port/sign-in/oauth-descriptor.ts';
 import { codeOf, withFiles } from '../support/contract-tools.ts';
 import { expectKnownDeviations } from '../support/emulators/emulator-proxy.ts';
 import {

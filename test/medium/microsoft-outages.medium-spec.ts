@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Database } from '../../src/platform/database/sql.ts';
-import { listFailures } from '../../src/sync/sync-failures.ts';
+import { listFailures } from '../../src/sync/failures/sync-failures.ts';
 import type { StubRequest } from '../support/remote-stub/messages.ts';
 import { GraphClient } from '../support/microsoft/graph-client.ts';
 import type { StubSettings } from '../support/microsoft/settings.ts';

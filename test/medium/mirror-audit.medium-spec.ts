@@ -7,14 +7,14 @@ import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
-import { CollectionPasses } from '../../src/sync/collection-passes.ts';
+import { CollectionPasses } from '../../src/sync/collections/collection-passes.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
-import { ListedMessages } from '../../src/sync/listed-messages.ts';
+import { ListedMessages } from '../../src/sync/messages/listed-messages.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
-import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
-import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
+import { MailboxWatches } from '../../src/sync/watches/mailbox-watches.ts';
+import { MirrorAudit } from '../../src/sync/audit/mirror-audit.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
-import { WatchLeases } from '../../src/sync/watch-leases.ts';
+import { WatchLeases } from '../../src/sync/watches/watch-leases.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,

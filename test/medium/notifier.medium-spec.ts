@@ -4,7 +4,7 @@ import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { ChangeWatch } from '../../src/deltas/change-watch.ts';
 import type { DeltasRepository } from '../../src/deltas/deltas.repository.ts';
-import { CurrentWorker } from '../../src/platform/work/current-worker.ts';
+import { CurrentWorker } from '../../src/platform/work/workers/current-worker.ts';
 import { Notifier } from '../../src/platform/work/notifier.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 import { until } from '../support/until.ts';

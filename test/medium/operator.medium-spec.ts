@@ -6,11 +6,11 @@ import { createOperatorContext } from '../../src/cli/carillon/container.ts';
 import { reseal } from '../../src/app/keys/reseal.ts';
 import { SEALED_COLUMNS } from '../../src/app/keys/sealed-columns.ts';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
-import { StoredCredentials } from '../../src/accounts/grants/stored-credentials.ts';
+import { StoredCredentials } from '../../src/accounts/grants/credentials/stored-credentials.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { openGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
+import { openGrantSettings } from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import { openRelaySettings, sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
 import type { AuditRound } from '../../src/accounts/sync-schedule/mirror-audit.entity.ts';
 import {
@@ -18,7 +18,7 @@ import {
   finishAudit,
   storeRound,
 } from '../../src/accounts/sync-schedule/mirror-audits.ts';
-import { recordFailures } from '../../src/sync/sync-failures.ts';
+import { recordFailures } from '../../src/sync/failures/sync-failures.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
@@ -366,8 +366,12 @@ describe('carillon', () => {
     expect(errors).toBe('');
     await register('http://localhost:3000', 30);
     expect(await carillon('operator', 'link')).toContain('http://localhost:3000/console/');
+    expect(await carillon('operator', 'create', 'bo')).toContain(
+      'To sign in to the console at https://mail.example.test:9400/console: carillon operator link bo',
+    );
     await sql.query('delete from running_process');
     await carillon('operator', 'remove', 'ada');
+    await carillon('operator', 'remove', 'bo');
   });
 
   it('creates operators with passwords, sign-in links and tokens, and removes them', async () => {
@@ -398,6 +402,10 @@ describe('carillon', () => {
     await carillon('operator', 'set-role', 'ada', '--role', 'read');
     const changed = { role: 'read', has_password: false };
     expect(await json('operator', 'list')).toEqual([expect.objectContaining(changed)]);
+    expect(await carillon('operator', 'disable', 'ada')).toContain('can neither sign in');
+    await expect(carillon('operator', 'link')).rejects.toThrow('carillon operator enable ada');
+    await carillon('operator', 'enable', 'ada');
+    expect(await carillon('operator', 'link')).toMatch(link);
     await carillon('operator', 'create', 'bo');
     await expect(carillon('operator', 'link')).rejects.toThrow('name: one of ada, bo');
     await carillon('operator', 'remove', 'ada');

@@ -1,6 +1,6 @@
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { OutboxIntake } from '../../src/mail/outbox/outbox-intake.ts';
+import { OutboxIntake } from '../../src/mail/outbox/accept/outbox-intake.ts';
 import {
   type NewOutboxMessage,
   OutboxRepository,

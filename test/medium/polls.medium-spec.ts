@@ -1,5 +1,5 @@
 import { Database, type Sql } from '../../src/platform/database/sql.ts';
-import type { ClaimedRow, Outcome } from '../../src/platform/work/dispatcher.ts';
+import type { ClaimedRow, Outcome } from '../../src/platform/work/queue/dispatcher.ts';
 import {
   scheduleChangedSync,
   schedulePushed,

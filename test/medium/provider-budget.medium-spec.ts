@@ -2,7 +2,7 @@ import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import { ApiUseCounter } from '../../src/platform/budgets/api-use-counter.ts';
 import { BudgetExhaustedError } from '../../src/platform/budgets/budget-exhausted-error.ts';
 import { bucketOf, type BudgetShare } from '../../src/platform/budgets/budget-limit.ts';
-import type { BudgetLimit } from '../../src/platform/config/budget-config.ts';
+import type { BudgetLimit } from '../../src/platform/config/sections/budget-config.ts';
 import {
   ProviderBudget,
   pruneProviderBuckets,

@@ -1,8 +1,8 @@
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import type { QuotaConfig } from '../../src/platform/config/quota-config.ts';
+import type { QuotaConfig } from '../../src/platform/config/sections/quota-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
-import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
+import { ReminderPlanner } from '../../src/calendar/notifications/plan/reminder-planner.ts';
 import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
 import type { UsedUp, Use } from '../../src/platform/quotas/quota.ts';
 import { pruneQuotaUse, Quotas } from '../../src/platform/quotas/quotas.ts';

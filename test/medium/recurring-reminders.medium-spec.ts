@@ -1,10 +1,10 @@
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
-import type { ClaimedRow } from '../../src/platform/work/dispatcher.ts';
 import {
   ReminderDispatcher,
   type ReminderResult,
-} from '../../src/calendar/notifications/reminder-dispatcher.ts';
+  type ReminderRow,
+} from '../../src/calendar/notifications/send/reminder-dispatcher.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
@@ -16,7 +16,7 @@ const NEW_YEAR = 1_893_456_000;
 describe('a reminder of a recurring event', () => {
   let server: TestApp;
   let receiver: Receiver;
-  let queue: EngineSteps<ClaimedRow, ReminderResult>;
+  let queue: EngineSteps<ReminderRow, ReminderResult>;
   let ada: TestAccount;
   let calendar: string;
 
@@ -77,6 +77,7 @@ describe('a reminder of a recurring event', () => {
     else await api('put', `/events/${id}_${stamp}`, { when: { time: NEW_YEAR + 3600 } });
     expect(await remind(id)).toEqual({
       kind: 'skipped',
+      attempts: 0,
       reason:
         'the first occurrence of the recurring event was excluded, or changed or deleted on its own',
     });

@@ -3,12 +3,12 @@ import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { Database, type Sql } from '../../src/platform/database/sql.ts';
 import type { OutgoingMessage, SendControl } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { RelayTransports } from '../../src/providers/port/relay-registry.ts';
+import { RelayTransports } from '../../src/providers/port/mail/relay-registry.ts';
 import {
   type RelayTransport,
   SenderRefusedError,
   type SenderStatus,
-} from '../../src/providers/port/relay.ts';
+} from '../../src/providers/port/mail/relay.ts';
 import { RelayAccess } from '../../src/mail/relay/relay-access.ts';
 import { RelayRoutes, type RoutedAccount } from '../../src/mail/relay/relay-routes.ts';
 import { RelayRoutesService } from '../../src/mail/relay/relay-routes.service.ts';

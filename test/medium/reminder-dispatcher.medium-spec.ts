@@ -4,21 +4,21 @@ import PostalMime from 'postal-mime';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
 import { signals } from '../../src/platform/work/signals.ts';
-import type { ClaimedRow } from '../../src/platform/work/dispatcher.ts';
 import { type Hold, setSendingPause } from '../../src/accounts/grants/sending-pauses.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
-import { EmailReminderSender } from '../../src/calendar/notifications/email-sender.ts';
-import { reminderSignature } from '../../src/calendar/notifications/reminder-signature.ts';
+import { EmailReminderSender } from '../../src/calendar/notifications/send/email-sender.ts';
+import { reminderSignature } from '../../src/calendar/notifications/send/reminder-signature.ts';
 import {
   ReminderDispatcher,
   type ReminderResult,
-} from '../../src/calendar/notifications/reminder-dispatcher.ts';
+  type ReminderRow as QueuedReminder,
+} from '../../src/calendar/notifications/send/reminder-dispatcher.ts';
 import type { ReminderEvent } from '../../src/calendar/events/ports/event-reminders.ts';
 import type { StoredNotification } from '../../src/calendar/events/event-values.ts';
-import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
+import { ReminderPlanner } from '../../src/calendar/notifications/plan/reminder-planner.ts';
 import { ReminderRepository } from '../../src/calendar/notifications/reminder.repository.ts';
-import { SmsReminderSender } from '../../src/calendar/notifications/sms-sender.ts';
-import { WebhookReminderSender } from '../../src/calendar/notifications/webhook-sender.ts';
+import { SmsReminderSender } from '../../src/calendar/notifications/send/sms-sender.ts';
+import { WebhookReminderSender } from '../../src/calendar/notifications/send/webhook-sender.ts';
 import type { MailPort } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import { SandboxConnector } from '../../src/providers/sandbox/sandbox.connector.ts';
@@ -47,7 +47,7 @@ describe('a reminder that is due', () => {
   let receiver: Receiver;
   let egress: EgressClient;
   let clock: TestClock;
-  let steps: EngineSteps<ClaimedRow, ReminderResult>;
+  let steps: EngineSteps<QueuedReminder, ReminderResult>;
   let dispatcher: ReminderDispatcher;
   let planner: ReminderPlanner;
   const threads = new WorkThreads();
@@ -109,10 +109,10 @@ describe('a reminder that is due', () => {
   /** @param options.before called right before the hand-off */
   async function fire(
     id: string,
-    options: { ambiguous?: boolean; before?: () => Promise<unknown> } = {},
+    options: { ambiguous?: boolean; attempt?: number; before?: () => Promise<unknown> } = {},
   ) {
-    const { ambiguous = false, before } = options;
-    const job = await steps.claim(id, ambiguous ? { ambiguous } : {});
+    const { before, ...changes } = options;
+    const job = await steps.claim(id, changes);
     const handOff = async () => {
       await before?.();
       return steps.handOff(job);
@@ -261,7 +261,7 @@ describe('a reminder that is due', () => {
       expect(first.next).toMatchObject({ kind: 'again', ambiguous: true });
       expect((await reminder(event)).reason).toMatch(/^looking up whether it was sent/);
       await fire(id);
-      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 1 });
       expect(await mailbox('unknown@sandbox.test')).toHaveLength(before + 1);
     });
 
@@ -274,7 +274,10 @@ describe('a reminder that is due', () => {
       expect(await mailbox('unknown-lost@sandbox.test')).toHaveLength(1);
     });
 
-    it('is looked up three times, and then sent again, if look-ups prove nothing', async () => {
+    it.each([
+      ['its first attempt', 1],
+      ['an attempt after two that failed', 3],
+    ])('is looked up three times after %s, and then sent again', async (_, attempts) => {
       let lookUps = 0;
       dispatcher = build(new RecordingSmsGateway(fixture.database), () => {
         lookUps += 1;
@@ -283,17 +286,33 @@ describe('a reminder that is due', () => {
       const to = 'unknown-lost@sandbox.test';
       const { event, id } = await due(notificationOf.email(30), to);
       const before = (await mailbox(to)).length;
-      await fire(id);
+      await fire(id, { attempt: attempts });
+      const lookUp = () => fire(id, { ambiguous: true, attempt: attempts + 1 });
       for (const seconds of [45, 120]) {
-        const { next } = await fire(id, { ambiguous: true });
+        const { next } = await lookUp();
         const at = new Date(clock.now().getTime() + seconds * 1000);
         expect(next).toEqual({ kind: 'again', at, ambiguous: true });
         expect(await mailbox(to)).toHaveLength(before);
+        expect(await reminder(event)).toMatchObject({ status: 'scheduled', attempts });
       }
-      await fire(id, { ambiguous: true });
+      await lookUp();
       expect(lookUps).toBe(3);
-      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 4 });
+      expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: attempts + 1 });
       expect(await mailbox(to)).toHaveLength(before + 1);
+    });
+
+    it('gets three look-ups again if the worker dies that sends it a second time', async () => {
+      dispatcher = build(new RecordingSmsGateway(fixture.database), () =>
+        Promise.resolve({ found: false, conclusive: false }),
+      );
+      const { id } = await due(notificationOf.email(30), freshAddress());
+      for (let lookUps = 0; lookUps < 2; lookUps += 1) await fire(id, { ambiguous: true });
+      const job = await steps.claim(id);
+      await steps.run(job); // sent again, but the worker dies before it stores the result
+      await steps.sweep();
+      const { next } = await fire(id);
+      const at = new Date(clock.now().getTime() + 45_000);
+      expect(next).toEqual({ kind: 'again', at, ambiguous: true });
     });
 
     it('is not taken for sent because of one that is only similar', async () => {
@@ -510,7 +529,7 @@ describe('a reminder that is due', () => {
         await steps.run(job);
         await steps.sweep();
         await fire(id);
-        expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 2 });
+        expect(await reminder(event)).toMatchObject({ status: 'sent', attempts: 1 });
         expect(await taken('Once')).toBe(1);
       });
 
@@ -738,7 +757,7 @@ describe('a reminder that is due', () => {
       attempts: 1,
     });
     const again = await steps.claim(id);
-    await steps.settle(again, dispatcher.onPoison());
+    await steps.settle(again, dispatcher.onPoison(again));
     expect(await reminder(event)).toMatchObject({ status: 'failed', run_at: null });
   });
 });

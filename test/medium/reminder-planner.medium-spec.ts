@@ -1,10 +1,10 @@
 import type { Sql } from '../../src/platform/database/sql.ts';
-import { ReminderPlanner } from '../../src/calendar/notifications/reminder-planner.ts';
+import { ReminderPlanner } from '../../src/calendar/notifications/plan/reminder-planner.ts';
 import type {
   PlannedReminder,
   ReminderEvent,
 } from '../../src/calendar/events/ports/event-reminders.ts';
-import { transitionReminders } from '../../src/calendar/notifications/reminder-transitions.ts';
+import { transitionReminders } from '../../src/calendar/notifications/send/reminder-transitions.ts';
 import {
   notificationOf,
   reminderEvent,

@@ -3,7 +3,7 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { pruneChanges } from '../../src/platform/changes/prune-changes.ts';
 import { pruneFiles } from '../../src/mail/files/prune-files.ts';
 import { pruneJobAttempts } from '../../src/job-statuses/job-attempts.ts';
-import { pruneWebhookEvidence } from '../../src/platform/webhooks/prune-webhook-evidence.ts';
+import { pruneWebhookEvidence } from '../../src/platform/webhooks/events/prune-webhook-evidence.ts';
 import { Maintenance } from '../../src/app/scheduler/maintenance.ts';
 import type { Clock } from '../../src/platform/base/time/clock.ts';
 import type { AppConfig } from '../../src/platform/config/app-config.ts';

@@ -1,8 +1,8 @@
 import request from 'supertest';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import type { LoadedMessage } from '../../src/mail/outbox/send-dispatcher.ts';
-import { queueStatements } from '../../src/platform/work/queue-statements.ts';
+import type { LoadedMessage } from '../../src/mail/outbox/send/send-dispatcher.ts';
+import { queueStatements } from '../../src/platform/work/queue/queue-statements.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { beforeEachSend, type SendFixture, startSendFixtures } from '../support/send-fixture.ts';
 import { until } from '../support/until.ts';

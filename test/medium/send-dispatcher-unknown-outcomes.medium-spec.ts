@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { releaseSends } from '../../src/mail/outbox/steered-sends.ts';
+import { releaseSends } from '../../src/mail/outbox/steer/steered-sends.ts';
 import { outgoing, sendControl } from '../support/contract-tools.ts';
 import { createAccount, type TestAccount } from '../support/factories.ts';
 import { GoogleFixture } from '../support/google-account.ts';

@@ -10,8 +10,8 @@ import {
 } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../src/platform/database/sql.ts';
-import { queueStatements } from '../../src/platform/work/queue-statements.ts';
-import { type Ending, Settler } from '../../src/platform/work/settler.ts';
+import { queueStatements } from '../../src/platform/work/queue/queue-statements.ts';
+import { type Ending, Settler } from '../../src/platform/work/queue/settler.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';

@@ -7,17 +7,17 @@ import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
-import { BatchStore } from '../../src/sync/batch-store.ts';
-import { CollectionPasses } from '../../src/sync/collection-passes.ts';
-import { FolderMirror } from '../../src/sync/folder-mirror.ts';
-import { ListedMessages } from '../../src/sync/listed-messages.ts';
-import { MessageReader } from '../../src/sync/message-reader.ts';
+import { BatchStore } from '../../src/sync/messages/batch-store.ts';
+import { CollectionPasses } from '../../src/sync/collections/collection-passes.ts';
+import { FolderMirror } from '../../src/sync/folders/folder-mirror.ts';
+import { ListedMessages } from '../../src/sync/messages/listed-messages.ts';
+import { MessageReader } from '../../src/sync/messages/message-reader.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { MailboxSync } from '../../src/sync/mailbox-sync.ts';
-import { MirrorAudit } from '../../src/sync/mirror-audit.ts';
-import { MailboxWatches } from '../../src/sync/mailbox-watches.ts';
+import { MirrorAudit } from '../../src/sync/audit/mirror-audit.ts';
+import { MailboxWatches } from '../../src/sync/watches/mailbox-watches.ts';
 import { MirrorRepository } from '../../src/sync/mirror.repository.ts';
-import { WatchLeases } from '../../src/sync/watch-leases.ts';
+import { WatchLeases } from '../../src/sync/watches/watch-leases.ts';
 import { outgoing, sendControl } from '../support/connector-contract.ts';
 import {
   createAccount,
@@ -460,7 +460,7 @@ describe('MailboxSyncDispatcher', () => {
       });
       for (let n = 1; n <= 6; n++) {
         const { result } = outcomeOf(await syncAccount(server.app, failing, account.id));
-        expect(result).toEqual({ kind: 'failed', reason: '421 Try later' });
+        expect(result).toEqual({ kind: 'failed', reason: '421 Try later', server: null });
         expect(await column(account, 'j.failures')).toBe(n);
         expect(await column(account, 'g.sync_state')).toBe(n < 5 ? 'running' : 'sync-error');
         expect(await column<boolean>(account, "j.run_at > now() + interval '10 s'")).toBe(true);

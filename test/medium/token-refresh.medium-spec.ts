@@ -5,16 +5,19 @@ import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { Clock } from '../../src/platform/base/time/clock.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { openGrantTokens, sealGrantTokens } from '../../src/accounts/grants/grant-secrets.ts';
+import {
+  openGrantTokens,
+  sealGrantTokens,
+} from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import {
   type ConnectedAccount,
   ProviderAccounts,
 } from '../../src/accounts/grants/provider-accounts.ts';
-import { TokenRefresh } from '../../src/accounts/grants/token-refresh.ts';
-import { TokenStore } from '../../src/accounts/grants/token-store.ts';
+import { TokenRefresh } from '../../src/accounts/grants/credentials/token-refresh.ts';
+import { TokenStore } from '../../src/accounts/grants/credentials/token-store.ts';
 import { OauthIntegrations } from '../../src/accounts/integrations/oauth-integrations.ts';
 import { OauthClients } from '../../src/accounts/oauth/oauth-clients.ts';
-import type { OauthTokens } from '../../src/providers/port/oauth-descriptor.ts';
+import type { OauthTokens } from '../../src/providers/port/sign-in/oauth-descriptor.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { imapIntegration } from '../../src/providers/imap/imap.integration.ts';

@@ -1,5 +1,5 @@
 import { Database, type Sql } from '../../src/platform/database/sql.ts';
-import { CLAIM_WATCHES, WatchLeases } from '../../src/sync/watch-leases.ts';
+import { CLAIM_WATCHES, WatchLeases } from '../../src/sync/watches/watch-leases.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 

@@ -1,10 +1,10 @@
 import { createHmac } from 'node:crypto';
 import { Database } from '../../src/platform/database/sql.ts';
-import type { DeliveryResult } from '../../src/platform/webhooks/delivery-results.ts';
+import type { DeliveryResult } from '../../src/platform/webhooks/delivery/delivery-results.ts';
 import {
   type WebhookDeliveryRow,
   WebhookDispatcher,
-} from '../../src/platform/webhooks/webhook-dispatcher.ts';
+} from '../../src/platform/webhooks/delivery/webhook-dispatcher.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';

@@ -378,7 +378,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'connecting accounts of real serv
       const { execFileSync } = await import('node:child_process');
       const program = `
         import { EgressPolicy } from './src/platform/egress/egress-policy.ts';
-        import { probeServer } from './src/providers/imap/server-probe.ts';
+        import { probeServer } from './src/providers/imap/servers/server-probe.ts';
         await probeServer({ protocol: 'imap', host: 'localhost', port: ${servers.dovecot.ports.imaps}, security: 'tls' },
           { policy: new EgressPolicy(['127.0.0.1']), limitMs: 30_000 }).catch((error) => console.log(error.failure, error.message));`;
       const output = execFileSync(

@@ -9,7 +9,7 @@ import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import type { Connector, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
-import { DavCalendars } from '../../src/providers/imap/dav/dav.calendars.ts';
+import { DavCalendars } from '../../src/providers/imap/dav/calendars/dav.calendars.ts';
 import { davAccount, makeCalendar, otherClient } from '../support/dav-account.ts';
 import {
   createAccount,

@@ -8,8 +8,8 @@ import type {
   SendControl,
   SentTraces,
 } from '../../src/providers/port/connector.ts';
-import type { ImapLimits } from '../../src/providers/imap/imap-limits.ts';
-import { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
+import type { ImapLimits } from '../../src/providers/imap/sessions/imap-limits.ts';
+import { ImapSessions } from '../../src/providers/imap/sessions/imap-sessions.ts';
 import { ImapMail, type MailReader } from '../../src/providers/imap/imap.mail.ts';
 import type { ImapSettings } from '../../src/providers/imap/imap.settings.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';

@@ -5,7 +5,7 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { Signals } from '../../src/platform/work/signals.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
-import { ImapAudit } from '../../src/providers/imap/imap-audit.ts';
+import { ImapAudit } from '../../src/providers/imap/changes/imap-audit.ts';
 import {
   createAccount,
   createApplication,

@@ -4,8 +4,8 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
-import type { ImapSessions } from '../../src/providers/imap/imap-sessions.ts';
-import { watchInbox } from '../../src/providers/imap/imap-watch.ts';
+import type { ImapSessions } from '../../src/providers/imap/sessions/imap-sessions.ts';
+import { watchInbox } from '../../src/providers/imap/sessions/imap-watch.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import {
   createAccount,

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
-import { openGrantTokens, sealGrantTokens } from '../../src/accounts/grants/grant-secrets.ts';
+import {
+  openGrantTokens,
+  sealGrantTokens,
+} from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import { OauthIntegrations } from '../../src/accounts/integrations/oauth-integrations.ts';
 import { OauthClients } from '../../src/accounts/oauth/oauth-clients.ts';
-import type { OauthTokens } from '../../src/providers/port/oauth-descriptor.ts';
+import type { OauthTokens } from '../../src/providers/port/sign-in/oauth-descriptor.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';

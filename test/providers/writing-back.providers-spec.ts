@@ -4,7 +4,7 @@ import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort } from '../../src/providers/port/connector.ts';
-import { ImapMailbox } from '../../src/providers/imap/imap-mailbox.ts';
+import { ImapMailbox } from '../../src/providers/imap/messages/imap-mailbox.ts';
 import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { type Correspondent, ImapFixture } from '../support/imap-fixture.ts';

@@ -4,7 +4,7 @@ import type { Command } from 'commander';
 import { ROOT } from '../../scripts/lib/project.ts';
 import type { OperatorIo } from '../../src/cli/carillon/cli.ts';
 import { createProgram as createCarillon } from '../../src/cli/carillon/program.ts';
-import { GROUPS } from '../../src/cli/client/groups.ts';
+import { GROUPS } from '../../src/cli/client/groups/groups.ts';
 import { type Invocation, planRequest } from '../../src/cli/client/invoke.ts';
 import { createProgram as createApi } from '../../src/cli/client/program.ts';
 import { type CommandLine, commandLines, npmLines } from '../support/docs/command-lines.ts';

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { ROOT } from '../../scripts/lib/project.ts';
 import { retentionOf } from '../../src/operator/capacity/retention.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
-import { STATUS } from '../../src/platform/http/problem.filter.ts';
-import { errorView } from '../../src/platform/http/error.schema.ts';
+import { STATUS } from '../../src/platform/http/errors/problem.filter.ts';
+import { errorView } from '../../src/platform/http/errors/error.schema.ts';
 import { TRIGGERS } from '../../src/platform/webhooks/webhook-state.ts';
 import { readPage } from '../support/docs/pages.ts';
 

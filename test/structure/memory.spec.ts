@@ -1,11 +1,11 @@
 import fs from 'node:fs';
 import { COMPOSING_BYTES } from '../../src/mail/composing/composing-slots.ts';
-import { MOST_LONG_BYTES } from '../../src/mail/outbox/send-message.ts';
+import { MOST_LONG_BYTES } from '../../src/mail/outbox/send/send-message.ts';
 import { DIRECT_SEND_BYTES } from '../../src/mail/send/send-slots.ts';
 import { LARGE_RESPONSE_BYTES } from '../../src/platform/base/large-responses.ts';
-import { BODY_LIMITS } from '../../src/platform/http/body-budget.ts';
+import { BODY_LIMITS } from '../../src/platform/http/bodies/body-budget.ts';
 import { WORK_LIMITS } from '../../src/platform/threads/work-threads.ts';
-import { CONTENT_BYTES } from '../../src/providers/imap/imap-input.ts';
+import { CONTENT_BYTES } from '../../src/providers/imap/sessions/imap-input.ts';
 
 const MB = 2 ** 20;
 const read = (name: string) => fs.readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8');

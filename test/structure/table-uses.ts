@@ -102,7 +102,8 @@ function sourceFiles(): string[] {
 
 function moduleOf(file: string): string {
   const [, group = '', ...rest] = file.split('/');
-  return rest.length > 1 ? `${group}/${rest[0]}` : group;
+  // Folders of `sync` are no modules: all of them belong to `sync/sync.module.ts`.
+  return rest.length > 1 && group !== 'sync' ? `${group}/${rest[0]}` : group;
 }
 
 function contentOf(file: string): string {

@@ -1,8 +1,8 @@
 import request from 'supertest';
 import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { sealGrantTokens } from '../../src/accounts/grants/grant-secrets.ts';
-import { TokenRefresh } from '../../src/accounts/grants/token-refresh.ts';
+import { sealGrantTokens } from '../../src/accounts/grants/credentials/grant-secrets.ts';
+import { TokenRefresh } from '../../src/accounts/grants/credentials/token-refresh.ts';
 import type { AlertWorld } from './alert-world.ts';
 import { rowsOf } from './connect.ts';
 import {

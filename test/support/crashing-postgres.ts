@@ -1,11 +1,11 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { reachSocket } from '../../src/platform/database/embedded-access.ts';
+import { reachSocket } from '../../src/platform/database/embedded/embedded-access.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../src/platform/database/embedded-postgres.ts';
+} from '../../src/platform/database/embedded/embedded-postgres.ts';
 import { migrate } from '../../src/app/migrate.ts';
 
 /** A database server that tests can crash and restart. All settings that keep data safe are on. */

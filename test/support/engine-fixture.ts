@@ -8,7 +8,7 @@ import type {
   Outcome,
   QueueTable,
   Settled,
-} from '../../src/platform/work/dispatcher.ts';
+} from '../../src/platform/work/queue/dispatcher.ts';
 import { type AppConfig, loadConfig } from '../../src/platform/config/app-config.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { type Sql, SqlPool } from '../../src/platform/database/sql.ts';

@@ -1,11 +1,16 @@
 import type { SqlPool } from '../../src/platform/database/sql.ts';
-import type { ClaimResultRow } from '../../src/platform/work/claim-statement.ts';
-import type { ClaimedRow, Dispatcher, Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
+import type { ClaimResultRow } from '../../src/platform/work/queue/claim-statement.ts';
+import type {
+  ClaimedRow,
+  Dispatcher,
+  Lease,
+  Outcome,
+} from '../../src/platform/work/queue/dispatcher.ts';
 import {
   type QueueStatements,
   queueStatements,
   sweepStatement,
-} from '../../src/platform/work/queue-statements.ts';
+} from '../../src/platform/work/queue/queue-statements.ts';
 
 /** Id of a worker without a row in the `worker` table: the next sweep releases its rows. */
 const WORKER = 1;

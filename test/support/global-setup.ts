@@ -1,7 +1,7 @@
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../src/platform/database/embedded-postgres.ts';
+} from '../../src/platform/database/embedded/embedded-postgres.ts';
 import { migrate } from '../../src/app/migrate.ts';
 import { beginFaultTable } from './fault-table.ts';
 

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { gmailCosts } from '../../src/platform/config/gmail-costs.ts';
+import { gmailCosts } from '../../src/platform/config/sections/gmail-costs.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import {
@@ -7,7 +7,7 @@ import {
   GoogleApi,
   googleAddresses,
 } from '../../src/providers/google/google-api.ts';
-import { GoogleCalendarPush } from '../../src/providers/google/google-calendar-push.ts';
+import { GoogleCalendarPush } from '../../src/providers/google/calendar/google-calendar-push.ts';
 import { GoogleConnector } from '../../src/providers/google/google.connector.ts';
 import { headerValue } from './google/gmail/mime.ts';
 import { GoogleStub } from './google/google-stub.ts';

@@ -10,7 +10,7 @@ import {
   type GoogleApiName,
   type GoogleLimit,
 } from '../../src/providers/google/google-api.ts';
-import { GoogleCalendar } from '../../src/providers/google/google.calendar.ts';
+import { GoogleCalendar } from '../../src/providers/google/calendar/google.calendar.ts';
 import { GoogleContacts } from '../../src/providers/google/google.contacts.ts';
 import type { Connector, ProviderAccount } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';

@@ -1,5 +1,5 @@
 import type { SqlPool } from '../../src/platform/database/sql.ts';
-import { databaseTrouble } from '../../src/platform/database/database-trouble.ts';
+import { databaseTrouble } from '../../src/platform/database/health/database-trouble.ts';
 
 /*
  * Rules that hold at any time, whatever breaks. One statement checks them in one snapshot, so a

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BudgetConfig } from '../../src/platform/config/budget-config.ts';
+import type { BudgetConfig } from '../../src/platform/config/sections/budget-config.ts';
 import { MicrosoftConnector } from '../../src/providers/microsoft/microsoft.connector.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import type { ForgetfulProvider } from './look-up-contract.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ClaimedRow, Dispatcher } from '../../src/platform/work/dispatcher.ts';
+import type { ClaimedRow, Dispatcher } from '../../src/platform/work/queue/dispatcher.ts';
 
 /*
  * A process that runs the built engine over `send_job`. Its dispatcher writes the result of each

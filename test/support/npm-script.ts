@@ -27,16 +27,21 @@ export function startScript(
   return startProgram(process.execPath, [RUNNER, name, ...args], environment);
 }
 
-/** Starts a program as a user would, with only PATH, HOME and `environment` set. */
+/**
+ * Starts a program as a user would, with only PATH, HOME and `environment` set.
+ * @param cwd the folder that it runs in; this tree if absent
+ */
 export function startProgram(
   command: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
+  cwd?: string,
 ): RunningScript {
   const { PATH, HOME } = process.env;
   const child = spawn(command, args, {
     env: { PATH, HOME, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
+    ...(cwd === undefined ? {} : { cwd }),
   });
   let output = '';
   const listeners = new Set<() => void>();

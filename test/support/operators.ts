@@ -1,10 +1,10 @@
 import request from 'supertest';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { OperatorLinks } from '../../src/operator/access/operator-links.service.ts';
-import { OperatorSessions } from '../../src/operator/access/operator-sessions.service.ts';
+import { OperatorSessions } from '../../src/operator/access/sessions/operator-sessions.service.ts';
 import { OperatorTokens } from '../../src/operator/access/operator-tokens.service.ts';
 import { Operators } from '../../src/operator/access/operators.service.ts';
-import { csrfToken } from '../../src/operator/access/csrf.ts';
+import { csrfToken } from '../../src/operator/access/sessions/csrf.ts';
 import type { OperatorRole } from '../../src/operator/access/operator-role.ts';
 import { secret } from './log-watch.ts';
 import type { TestApp } from './test-app.ts';

@@ -4,7 +4,7 @@ import { hashToken } from '../../src/platform/base/crypto/token-hash.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { type AppConfig, loadConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { sealGrantSettings } from '../../src/accounts/grants/grant-secrets.ts';
+import { sealGrantSettings } from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import type { ReminderEvent } from '../../src/calendar/events/ports/event-reminders.ts';
 import type { StoredNotification } from '../../src/calendar/events/event-values.ts';
 import { createTestDatabase } from './test-database.ts';

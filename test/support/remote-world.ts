@@ -224,7 +224,7 @@ export class RemoteWorld extends WorkerWorld {
           ours = await this.mirror(server, account);
           return JSON.stringify(ours) === JSON.stringify(theirs());
         },
-        30_000,
+        90_000,
       ).catch(() => expect(ours).toEqual(theirs()));
     }
   }

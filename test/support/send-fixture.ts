@@ -3,12 +3,12 @@ import request from 'supertest';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
-import type { SendJobRow, SendResult } from '../../src/mail/outbox/send-attempt.ts';
-import { SendDispatcher } from '../../src/mail/outbox/send-dispatcher.ts';
-import { UnknownOutcomes } from '../../src/mail/outbox/unknown-outcomes.ts';
-import { SendRoutes } from '../../src/mail/outbox/send-routes.ts';
-import { SentMirror } from '../../src/mail/outbox/sent-mirror.ts';
-import { MessageSender } from '../../src/mail/outbox/send-message.ts';
+import type { SendJobRow, SendResult } from '../../src/mail/outbox/send/send-attempt.ts';
+import { SendDispatcher } from '../../src/mail/outbox/send/send-dispatcher.ts';
+import { UnknownOutcomes } from '../../src/mail/outbox/send/unknown-outcomes.ts';
+import { SendRoutes } from '../../src/mail/outbox/send/send-routes.ts';
+import { SentMirror } from '../../src/mail/outbox/record/sent-mirror.ts';
+import { MessageSender } from '../../src/mail/outbox/send/send-message.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type {
   Connector,

@@ -1,5 +1,5 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import type { Lease, Outcome } from '../../src/platform/work/dispatcher.ts';
+import type { Lease, Outcome } from '../../src/platform/work/queue/dispatcher.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import type { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import type { SyncResult } from '../../src/sync/sync-results.ts';

@@ -21,6 +21,12 @@ export interface Piece {
 /** Decides on the pieces of one conversation, in order. Each conversation gets a new judge. */
 export type Judge = (piece: Piece) => Verdict;
 
+/** A port on loopback, or the path of a socket. */
+type Target = number | string;
+
+/** Chooses the target of a conversation by the client's first bytes. */
+type Route = (first: Buffer) => Target;
+
 const lenient: Judge = () => 'pass';
 const NOTHING = Buffer.alloc(0);
 
@@ -41,26 +47,20 @@ interface Pair {
 export class TcpProxy {
   readonly #pairs = new Set<Pair>();
   readonly #server: net.Server;
-  #target: number | string;
+  #target: Target | Route;
   readonly #judgeNext: () => Judge;
   #isDark: ((first: Buffer) => boolean) | null = null;
   /** Number of conversations so far. */
   connections = 0;
 
-  private constructor(target: number | string, judgeNext: () => Judge) {
+  private constructor(target: Target, judgeNext: () => Judge) {
     this.#target = target;
     this.#judgeNext = judgeNext;
     this.#server = net.createServer({ allowHalfOpen: true }, (client) => this.#connect(client));
   }
 
-  /**
-   * @param target a port on loopback, or the path of a socket
-   * @param judgeNext makes the judge of each conversation; default: every piece passes
-   */
-  static async start(
-    target: number | string,
-    judgeNext: () => Judge = () => lenient,
-  ): Promise<TcpProxy> {
+  /** @param judgeNext makes the judge of each conversation; default: every piece passes */
+  static async start(target: Target, judgeNext: () => Judge = () => lenient): Promise<TcpProxy> {
     const proxy = new TcpProxy(target, judgeNext);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
@@ -89,8 +89,11 @@ export class TcpProxy {
     }
   }
 
-  /** Sends new conversations to another target. Those that are open stay where they are. */
-  aim(target: number | string): void {
+  /**
+   * Sends new conversations to another target. Those that are open stay where they are.
+   * @param target with a `Route`, the client has to speak first
+   */
+  aim(target: Target | Route): void {
     this.#target = target;
   }
 
@@ -121,11 +124,21 @@ export class TcpProxy {
 
   #connect(client: Socket): void {
     this.connections += 1;
-    const target =
-      typeof this.#target === 'string'
-        ? { path: this.#target }
-        : { port: this.#target, host: '127.0.0.1' };
-    const server = net.connect({ ...target, allowHalfOpen: true });
+    const target = this.#target;
+    if (typeof target !== 'function') return this.#connectTo(target, client);
+    client.once('error', () => client.destroy());
+    client.once('data', (first: Buffer) => {
+      client.pause();
+      client.unshift(first);
+      this.#connectTo(target(first), client);
+      client.resume();
+    });
+  }
+
+  #connectTo(target: Target, client: Socket): void {
+    const address =
+      typeof target === 'string' ? { path: target } : { port: target, host: '127.0.0.1' };
+    const server = net.connect({ ...address, allowHalfOpen: true });
     const pair: Pair = { client, server, swallowed: false, first: null, held: [] };
     this.#pairs.add(pair);
     const judge = this.#judgeNext();

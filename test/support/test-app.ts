@@ -4,7 +4,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { createApp } from '../../src/app/app.ts';
 import type { AppOverrides } from '../../src/app/app.module.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
-import type { TwoListeners } from '../../src/platform/http/operator-listener.ts';
+import type { TwoListeners } from '../../src/platform/http/listeners/operator-listener.ts';
 import { assertNoSecretLogged, watchedLog, watchEnvironment, watchTraffic } from './log-watch.ts';
 import { PassingClock } from './passing-clock.ts';
 import { createTestDatabase, type TestDatabase } from './test-database.ts';

@@ -1,5 +1,5 @@
 import type { Sql } from '../../src/platform/database/sql.ts';
-import type { Person } from '../../src/mail/messages/message-filter.ts';
+import type { Person } from '../../src/mail/messages/filters/message-filter.ts';
 
 // Written differently from the statement that maintains the data: row by row, without combined
 // aggregates.

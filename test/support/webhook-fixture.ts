@@ -4,7 +4,7 @@ import { Application } from '../../src/accounts/applications/application.entity.
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../src/platform/changes/change-log.ts';
-import { createDeliveryRateGate } from '../../src/platform/webhooks/delivery.repository.ts';
+import { createDeliveryRateGate } from '../../src/platform/webhooks/delivery/delivery.repository.ts';
 import { Webhook } from '../../src/platform/webhooks/webhook.entity.ts';
 import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
 import type { TestApplication } from './factories.ts';

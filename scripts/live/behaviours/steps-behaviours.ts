@@ -15,7 +15,7 @@ async function companyToken({ server, account }: Walk): Promise<string> {
       typeof import('../../../src/cli/carillon/services.ts')
     >,
     import(compiled('accounts/grants/token-store')) as Promise<
-      typeof import('../../../src/accounts/grants/token-store.ts')
+      typeof import('../../../src/accounts/grants/credentials/token-store.ts')
     >,
   ]);
   const standing = await withServices(server.environment, ({ database, secretBox, clock }) =>

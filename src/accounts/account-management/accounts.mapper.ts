@@ -1,5 +1,5 @@
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
-import type { TokenInfo } from '../grants/access-tokens.service.ts';
+import type { TokenInfo } from '../grants/tokens/access-tokens.service.ts';
 import type { AuditResult } from '../sync-schedule/mirror-audits.ts';
 import type { Grant } from '../grants/grant.entity.ts';
 import type {

@@ -4,7 +4,7 @@ import { ApplicationSecretAuth, ApplicationId } from '../../platform/auth/access
 import { successView } from '../../platform/wire/wire.schema.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import {
   toApplicationAccountView,

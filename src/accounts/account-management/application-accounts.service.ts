@@ -11,10 +11,10 @@ import {
 } from '../../platform/database/metadata-filter.ts';
 import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { AccessTokens, type TokenInfo } from '../grants/access-tokens.service.ts';
+import { AccessTokens, type TokenInfo } from '../grants/tokens/access-tokens.service.ts';
 import { lockApplication } from '../grants/application-lock.ts';
 import { Grant } from '../grants/grant.entity.ts';
-import { type GrantStateChange, moveGrants, setBilling } from '../grants/grant-moves.ts';
+import { type GrantStateChange, moveGrants, setBilling } from '../grants/moves/grant-moves.ts';
 import { ACCOUNT_PAUSE, type AccountPause } from '../grants/provider-accounts.ts';
 import { recordAccountAudit } from '../grants/record-account-audit.ts';
 import { GrantsService } from '../grants/grants.service.ts';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
-import { SigningSecrets } from '../../platform/webhooks/signing-secrets.ts';
+import { SigningSecrets } from '../../platform/webhooks/delivery/signing-secrets.ts';
 import { applicationSecretContext } from './secret-context.ts';
 
 /**

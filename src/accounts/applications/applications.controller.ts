@@ -7,7 +7,7 @@ import {
 } from '../../platform/auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../../platform/auth/principal.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toApplicationView, toIpAddressesView } from './applications.mapper.ts';
 import {
   applicationView,

@@ -1,10 +1,10 @@
 import { type ShownNames, toAccountView } from '../account-management/accounts.mapper.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
-import type { Connection } from '../grants/grant-connections.service.ts';
+import type { Connection } from '../grants/moves/grant-connections.service.ts';
 import type { ConnectedAccountView, DetectedProviderView } from './connect.schema.ts';
-import type { DetectedProvider } from '../../providers/port/sign-in-descriptor.ts';
-import type { LoginInfoEnvelope } from './hosted-sign-in.schema.ts';
-import type { StartedLogin } from './login-starts.service.ts';
+import type { DetectedProvider } from '../../providers/port/sign-in/sign-in-descriptor.ts';
+import type { LoginInfoEnvelope } from './links/hosted-sign-in.schema.ts';
+import type { StartedLogin } from './links/login-starts.service.ts';
 import type { TokenView } from './connect.schema.ts';
 
 export function toConnectedAccountView(

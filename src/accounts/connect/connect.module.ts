@@ -4,25 +4,25 @@ import { GrantsModule } from '../grants/grants.module.ts';
 import { IntegrationsModule } from '../integrations/integrations.module.ts';
 import { OauthModule } from '../oauth/oauth.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
-import { AuthorizationCodes } from './authorization-codes.ts';
-import { ChosenServers } from './chosen-servers.ts';
+import { AuthorizationCodes } from './oauth/authorization-codes.ts';
+import { ChosenServers } from './sign-in/chosen-servers.ts';
 import { ConnectController } from './connect.controller.ts';
 import { ConnectService } from './connect.service.ts';
-import { ConnectAuthController } from './connect-auth.controller.ts';
-import { LoginRequests } from './login-requests.ts';
-import { LoginStarts } from './login-starts.service.ts';
-import { OauthAuthorize } from './oauth-authorize.service.ts';
+import { ConnectAuthController } from './links/connect-auth.controller.ts';
+import { LoginRequests } from './links/login-requests.ts';
+import { LoginStarts } from './links/login-starts.service.ts';
+import { OauthAuthorize } from './oauth/oauth-authorize.service.ts';
 import {
   OauthAuthorizeController,
   OauthController,
   OauthTokenController,
-} from './oauth.controller.ts';
-import { ProviderOffers } from './provider-offers.ts';
-import { SignInCallbackController, SignInController } from './sign-in.controller.ts';
-import { SignInCredentials } from './sign-in-credentials.service.ts';
-import { SignInOauth } from './sign-in-oauth.service.ts';
-import { SignInVisits } from './sign-in-visits.ts';
-import { SignIn } from './sign-in.service.ts';
+} from './oauth/oauth.controller.ts';
+import { ProviderOffers } from './sign-in/provider-offers.ts';
+import { SignInCallbackController, SignInController } from './sign-in/sign-in.controller.ts';
+import { SignInCredentials } from './sign-in/sign-in-credentials.service.ts';
+import { SignInOauth } from './sign-in/sign-in-oauth.service.ts';
+import { SignInVisits } from './sign-in/sign-in-visits.ts';
+import { SignIn } from './sign-in/sign-in.service.ts';
 
 /** Sign-in of accounts, and exchange of codes for tokens. */
 @Module({

@@ -9,17 +9,17 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { ConnectionChecks } from '../../platform/egress/connection-checks.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
-import { CredentialCheck } from '../grants/credential-check.ts';
-import type { AccountCredentials } from '../grants/credentials.ts';
-import { type Connection, GrantConnections } from '../grants/grant-connections.service.ts';
+import { CredentialCheck } from '../grants/credentials/credential-check.ts';
+import type { AccountCredentials } from '../grants/credentials/credentials.ts';
+import { type Connection, GrantConnections } from '../grants/moves/grant-connections.service.ts';
 import { Grant } from '../grants/grant.entity.ts';
 import { ReauthenticationMismatchError } from '../grants/grants.errors.ts';
 import { GrantsService } from '../grants/grants.service.ts';
-import { assertAllowedScopes, offeredScopes } from '../grants/offered-scopes.ts';
+import { assertAllowedScopes, offeredScopes } from '../grants/credentials/offered-scopes.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import type { DetectedProvider } from '../../providers/port/sign-in-descriptor.ts';
-import { AuthorizationCodes, type AuthorizedToken } from './authorization-codes.ts';
-import { ChosenServers, namesTried } from './chosen-servers.ts';
+import type { DetectedProvider } from '../../providers/port/sign-in/sign-in-descriptor.ts';
+import { AuthorizationCodes, type AuthorizedToken } from './oauth/authorization-codes.ts';
+import { ChosenServers, namesTried } from './sign-in/chosen-servers.ts';
 import { ClientCredentialsError, CodeError, NativeProviderError } from './connect.errors.ts';
 
 /** A client that sends its credentials in the body, without an Authorization header. */

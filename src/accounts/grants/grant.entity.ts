@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { Application } from '../applications/application.entity.ts';
 import { idColumn, timestampColumns } from '../../platform/database/base-columns.ts';
 import { Integration } from '../integrations/integration.entity.ts';
-import { ADDRESS_PROOFS } from '../../providers/port/address-proof.ts';
+import { ADDRESS_PROOFS } from '../../providers/port/sign-in/address-proof.ts';
 import {
   BILLING_STATES,
   GRANT_STATUSES,

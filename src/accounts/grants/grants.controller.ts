@@ -4,10 +4,10 @@ import { ApplicationAuth, ApplicationId } from '../../platform/auth/access.decor
 import { successView } from '../../platform/wire/wire.schema.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
-import { UnknownFields } from '../../platform/http/unknown-names.guard.ts';
+import { ApiBetaErrors } from '../../platform/http/errors/error.schema.ts';
+import { UnknownFields } from '../../platform/http/names/unknown-names.guard.ts';
 import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
-import { GrantConnections } from './grant-connections.service.ts';
+import { GrantConnections } from './moves/grant-connections.service.ts';
 import {
   toGrantEnvelope,
   toGrantListView,

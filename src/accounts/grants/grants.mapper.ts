@@ -1,9 +1,9 @@
 import type { Page } from '../../platform/database/listing.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
-import type { Connection } from './grant-connections.service.ts';
+import type { Connection } from './moves/grant-connections.service.ts';
 import type { Grant } from './grant.entity.ts';
-import type { AccessTokenView } from './grant-tokens.schema.ts';
-import type { ManagedToken } from './grant-tokens.service.ts';
+import type { AccessTokenView } from './tokens/grant-tokens.schema.ts';
+import type { ManagedToken } from './tokens/grant-tokens.service.ts';
 import type { GrantEnvelope, GrantListView, GrantView, NewGrantEnvelope } from './grants.schema.ts';
 
 export function toGrantView(grant: Grant): GrantView {

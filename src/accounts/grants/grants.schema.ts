@@ -10,9 +10,9 @@ import {
   unixSeconds,
 } from '../../platform/wire/wire.schema.ts';
 import { providerField, providerFilter } from '../integrations/integrations.schema.ts';
-import { ADDRESS_PROOFS } from '../../providers/port/address-proof.ts';
-import type { AccountCredentials } from './credentials.ts';
-import type { ConnectOptions } from './grant-connections.service.ts';
+import { ADDRESS_PROOFS } from '../../providers/port/sign-in/address-proof.ts';
+import type { AccountCredentials } from './credentials/credentials.ts';
+import type { ConnectOptions } from './moves/grant-connections.service.ts';
 import type { GrantChange } from './grants.service.ts';
 import type { GrantFilter } from './list-grants.ts';
 

@@ -10,7 +10,7 @@ import {
   InvalidInputError,
   NotFoundError,
 } from '../../platform/base/errors/domain-error.ts';
-import { forgetRateGate } from '../../platform/work/rate-gates.ts';
+import { forgetRateGate } from '../../platform/work/gates/rate-gates.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { isEmptyChange } from '../../platform/base/empty-change.ts';
@@ -23,20 +23,24 @@ import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
 import { accountChange } from './account-change.ts';
 import { AccountListeners } from './account-listeners.ts';
-import { notifyProofChange } from './address-proof-state.ts';
+import { notifyProofChange } from './proofs/address-proof-state.ts';
 import { lockApplication } from './application-lock.ts';
-import { CredentialCheck } from './credential-check.ts';
-import type { VerifiedCredentials } from './credentials.ts';
-import { moveGrants } from './grant-moves.ts';
+import { CredentialCheck } from './credentials/credential-check.ts';
+import type { VerifiedCredentials } from './credentials/credentials.ts';
+import { moveGrants } from './moves/grant-moves.ts';
 import { type GrantFilter, listGrants } from './list-grants.ts';
-import { openGrantSettings } from './grant-secrets.ts';
-import { findAccount, mailboxOf, storeMailbox } from './mailbox-match.ts';
-import { emptyForMailbox } from './mailbox-move.ts';
+import { openGrantSettings } from './credentials/grant-secrets.ts';
+import { findAccount, mailboxOf, storeMailbox } from './moves/mailbox-match.ts';
+import { emptyForMailbox } from './moves/mailbox-move.ts';
 import { Grant } from './grant.entity.ts';
-import { OauthCredentials } from './oauth-credentials.ts';
-import { assertEffective } from './settings-change.ts';
-import { isRepeated, shownSettings } from './shown-settings.ts';
-import { assertAllowedScopes, grantableScopes, offeredScopes } from './offered-scopes.ts';
+import { OauthCredentials } from './credentials/oauth-credentials.ts';
+import { assertEffective } from './credentials/settings-change.ts';
+import { isRepeated, shownSettings } from './credentials/shown-settings.ts';
+import {
+  assertAllowedScopes,
+  grantableScopes,
+  offeredScopes,
+} from './credentials/offered-scopes.ts';
 import {
   GrantChangedError,
   MailboxTakenError,

@@ -1,5 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import { type GrantStateChange, moveGrants } from './grant-moves.ts';
+import { type GrantStateChange, moveGrants } from './moves/grant-moves.ts';
 
 /**
  * Credentials that were refused permanently. `reason` is the provider's message, `settingsSealed`

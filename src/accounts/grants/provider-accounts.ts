@@ -3,9 +3,9 @@ import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { ProviderAccount } from '../../providers/port/connector.ts';
-import type { OauthTokens } from '../../providers/port/oauth-descriptor.ts';
-import { openGrantSettings, openGrantTokens } from './grant-secrets.ts';
-import { withToken } from './account-token.ts';
+import type { OauthTokens } from '../../providers/port/sign-in/oauth-descriptor.ts';
+import { openGrantSettings, openGrantTokens } from './credentials/grant-secrets.ts';
+import { withToken } from './tokens/account-token.ts';
 import type { GrantStatus, OrganizationUnit } from '../../platform/auth/grant-status.ts';
 
 /** The data a worker needs to act for an account. */

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Application } from '../applications/application.entity.ts';
 import { idColumn, timestampColumns } from '../../platform/database/base-columns.ts';
-import type { ShownSettings } from '../../providers/port/integration-descriptor.ts';
+import type { ShownSettings } from '../../providers/port/sign-in/integration-descriptor.ts';
 
 const IntegrationSchema = defineEntity({
   name: 'Integration',

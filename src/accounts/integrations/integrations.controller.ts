@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { ApplicationAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
 import { successView } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiBetaErrors } from '../../platform/http/error.schema.ts';
+import { ApiBetaErrors } from '../../platform/http/errors/error.schema.ts';
 import { toIntegrationEnvelope, toIntegrationListView } from './integrations.mapper.ts';
 import {
   type CreateIntegration,

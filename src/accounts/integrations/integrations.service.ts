@@ -18,7 +18,7 @@ import {
   type IntegrationProblem,
   PLAIN_INTEGRATION,
   type ShownSettings,
-} from '../../providers/port/integration-descriptor.ts';
+} from '../../providers/port/sign-in/integration-descriptor.ts';
 import {
   type IntegrationSecrets,
   openIntegrationSecrets,

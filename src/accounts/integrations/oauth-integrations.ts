@@ -3,8 +3,11 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import type { IntegrationValues } from '../../providers/port/integration-descriptor.ts';
-import type { OauthDescriptor, OauthRegistration } from '../../providers/port/oauth-descriptor.ts';
+import type { IntegrationValues } from '../../providers/port/sign-in/integration-descriptor.ts';
+import type {
+  OauthDescriptor,
+  OauthRegistration,
+} from '../../providers/port/sign-in/oauth-descriptor.ts';
 import { openIntegrationSecrets } from './integration-secrets.ts';
 import type { Integration } from './integration.entity.ts';
 

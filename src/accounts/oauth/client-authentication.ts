@@ -3,7 +3,7 @@ import * as oidc from 'openid-client';
 import type {
   ClientAuthentication,
   OauthCredential,
-} from '../../providers/port/oauth-descriptor.ts';
+} from '../../providers/port/sign-in/oauth-descriptor.ts';
 import { OauthError } from './oauth-error.ts';
 
 /** Life of an assertion in seconds: the longest that Google accepts. */

@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { EgressClient } from '../../platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { OauthClients } from './oauth-clients.ts';
-import type { OauthRegistration } from '../../providers/port/oauth-descriptor.ts';
-import { readIdentity } from '../../providers/port/oauth-identity.ts';
+import type { OauthRegistration } from '../../providers/port/sign-in/oauth-descriptor.ts';
+import { readIdentity } from '../../providers/port/sign-in/oauth-identity.ts';
 import { TestClock } from '../../../test/support/test-clock.ts';
 
 const encoded = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');

@@ -8,7 +8,7 @@ import type {
   OauthCredential,
   OauthRegistration,
   OauthTokens,
-} from '../../providers/port/oauth-descriptor.ts';
+} from '../../providers/port/sign-in/oauth-descriptor.ts';
 import { clientAuthOf, jwtAssertion } from './client-authentication.ts';
 import { OauthError, toOauthError } from './oauth-error.ts';
 

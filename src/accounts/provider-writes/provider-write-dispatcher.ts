@@ -11,8 +11,8 @@ import type {
   Outcome,
   QueueTable,
   Settled,
-} from '../../platform/work/dispatcher.ts';
-import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+} from '../../platform/work/queue/dispatcher.ts';
+import { databaseTrouble } from '../../platform/database/health/database-trouble.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type CredentialsRefusal, markGrantsInvalid } from '../grants/mark-invalid.ts';
 import { type ConnectedAccount, ProviderAccounts } from '../grants/provider-accounts.ts';

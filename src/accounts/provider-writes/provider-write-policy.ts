@@ -1,4 +1,4 @@
-import { backoff, spread } from '../../platform/work/backoff.ts';
+import { backoff, spread } from '../../platform/work/queue/backoff.ts';
 import type { ProviderErrorCode } from '../../platform/base/errors/provider-error.ts';
 
 /** Maximum number of attempts. After that, the job fails. */

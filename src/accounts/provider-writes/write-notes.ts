@@ -1,6 +1,6 @@
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { ClaimedRow } from '../../platform/work/dispatcher.ts';
+import type { ClaimedRow } from '../../platform/work/queue/dispatcher.ts';
 import type { WriteNotes } from '../../providers/port/connector.ts';
 
 /** Name of the notes in the payload of a queue row. They are JSON there: jsonb takes no NUL. */

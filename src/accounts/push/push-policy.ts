@@ -1,5 +1,5 @@
 import type { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { backoff, spread } from '../../platform/work/backoff.ts';
+import { backoff, spread } from '../../platform/work/queue/backoff.ts';
 
 const BACKOFF_MS = { first: 30_000, longest: 3_600_000 };
 const DAY_MS = 86_400_000;

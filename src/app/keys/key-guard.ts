@@ -9,12 +9,12 @@ import {
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Readiness } from '../../platform/work/readiness.ts';
-import { WorkPermit } from '../../platform/work/work-permit.ts';
+import { WorkPermit } from '../../platform/work/workers/work-permit.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { servesConsole } from '../../platform/config/operator-config.ts';
-import { clockAhead } from '../../platform/database/database-clock.ts';
+import { servesConsole } from '../../platform/config/sections/operator-config.ts';
+import { clockAhead } from '../../platform/database/health/database-clock.ts';
 import { Database } from '../../platform/database/sql.ts';
-import { clockAheadSeconds } from '../../platform/metrics/metrics.ts';
+import { clockAheadSeconds } from '../../platform/metrics/database-metrics.ts';
 import { adoptKeys, describeProblems } from './key-check.ts';
 import {
   type ProcessSelf,

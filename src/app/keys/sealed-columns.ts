@@ -3,9 +3,12 @@ import {
   authorizationCodeContext,
   loginPendingContext,
   loginSettingsContext,
-} from '../../accounts/connect/sealed-contexts.ts';
+} from '../../accounts/connect/oauth/sealed-contexts.ts';
 import { conferencingSettingsContext } from '../../calendar/conferencing/conferencing-secrets.ts';
-import { grantSettingsContext, grantTokensContext } from '../../accounts/grants/grant-secrets.ts';
+import {
+  grantSettingsContext,
+  grantTokensContext,
+} from '../../accounts/grants/credentials/grant-secrets.ts';
 import { integrationSecretContext } from '../../accounts/integrations/integration-secrets.ts';
 import { relaySettingsContext } from '../../mail/relay/relay-secrets.ts';
 

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { ApplicationsService } from '../../accounts/applications/applications.service.ts';
 import { listApplications } from '../../accounts/applications/list-applications.ts';
-import { GrantConnections } from '../../accounts/grants/grant-connections.service.ts';
+import { GrantConnections } from '../../accounts/grants/moves/grant-connections.service.ts';
 import { IntegrationsService } from '../../accounts/integrations/integrations.service.ts';
 import { Database } from '../../platform/database/sql.ts';
 

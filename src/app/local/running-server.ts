@@ -1,8 +1,11 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { reachSocket, type SocketAccess } from '../../platform/database/embedded-access.ts';
-import { EmbeddedPostgresError } from '../../platform/database/embedded-postgres.ts';
+import {
+  reachSocket,
+  type SocketAccess,
+} from '../../platform/database/embedded/embedded-access.ts';
+import { EmbeddedPostgresError } from '../../platform/database/embedded/embedded-postgres.ts';
 
 const PATIENCE_MS = 15_000;
 const STATUS_LINE = 7;

@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import type { AppConfig } from '../../platform/config/app-config.ts';
 import { withProgress } from '../../platform/base/progress.ts';
-import { EmbeddedPostgresError } from '../../platform/database/embedded-postgres.ts';
+import { EmbeddedPostgresError } from '../../platform/database/embedded/embedded-postgres.ts';
 import { localConfig, openLocalEnvironment } from './environment.ts';
 import { firstWelcome, laterWelcome, productionWelcome, serverWelcome } from './welcome.ts';
 import { fail, listen, requireCurrentSchema, requireFreePort, stopOnSignals } from '../startup.ts';

@@ -2,7 +2,7 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
 import { VERSION } from '../../platform/base/version.ts';
 import { OTHER_PATHS } from '../../platform/http/aliases.ts';
-import { isOperatorPath } from '../../platform/http/surface.ts';
+import { isOperatorPath } from '../../platform/http/listeners/surface.ts';
 import { describeFields, describeParameter } from './descriptions.ts';
 import { operationsOf } from './operations-of.ts';
 import { describeOperation, type Operation, separateShapes } from './operations.ts';

@@ -1,28 +1,28 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { pruneFailedAttempts } from '../../platform/auth/failed-attempts.ts';
-import { pruneAuthorizationCodes } from '../../accounts/connect/authorization-codes.ts';
-import { pruneLoginRequests } from '../../accounts/connect/prune-login-requests.ts';
+import { pruneAuthorizationCodes } from '../../accounts/connect/oauth/authorization-codes.ts';
+import { pruneLoginRequests } from '../../accounts/connect/links/prune-login-requests.ts';
 import { pruneAudit } from '../../platform/audit/prune-audit.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database, type SqlConnection } from '../../platform/database/sql.ts';
 import { pruneChanges } from '../../platform/changes/prune-changes.ts';
 import { pruneFiles } from '../../mail/files/prune-files.ts';
-import { pruneAccessTokens } from '../../accounts/grants/prune-access-tokens.ts';
-import { pruneAddressLoops } from '../../accounts/grants/prune-address-loops.ts';
+import { pruneAccessTokens } from '../../accounts/grants/tokens/prune-access-tokens.ts';
+import { pruneAddressLoops } from '../../accounts/grants/proofs/prune-address-loops.ts';
 import { pruneIdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
 import { pruneJobAttempts } from '../../job-statuses/job-attempts.ts';
-import { pruneLostWorkers } from '../../platform/work/lost-workers.ts';
+import { pruneLostWorkers } from '../../platform/work/workers/lost-workers.ts';
 import { pruneApiUse } from '../../platform/budgets/api-use-rows.ts';
 import { pruneProviderBuckets } from '../../platform/budgets/provider-budget.ts';
-import { pruneOperatorSessions } from '../../operator/access/prune-operator-sessions.ts';
+import { pruneOperatorSessions } from '../../operator/access/sessions/prune-operator-sessions.ts';
 import { pruneRequestCounts } from '../../platform/request-counts/request-count-recorder.ts';
 import { pruneRefusals } from '../../platform/refusals/refusal-recorder.ts';
 import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
 import { pruneTableSamples } from '../../operator/capacity/prune-table-samples.ts';
 import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
-import { pruneWebhookEvidence } from '../../platform/webhooks/prune-webhook-evidence.ts';
+import { pruneWebhookEvidence } from '../../platform/webhooks/events/prune-webhook-evidence.ts';
 
 /**
  * Deletes expired rows, a limited number per call. A task whose statements belong together opens a

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { Cron, type CronOptions, Timeout } from '@nestjs/schedule';
-import { AddressChecks } from '../../accounts/grants/address-checks.ts';
-import { AddressLoops } from '../../accounts/grants/address-loops.ts';
-import { TokenUses } from '../../accounts/grants/token-uses.ts';
+import { AddressChecks } from '../../accounts/grants/proofs/address-checks.ts';
+import { AddressLoops } from '../../accounts/grants/proofs/address-loops.ts';
+import { TokenUses } from '../../accounts/grants/tokens/token-uses.ts';
 import { PushPulls } from '../../accounts/push/push-pulls.ts';
 import { PushUpkeep } from '../../accounts/push/push-upkeep.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
-import { PausedSends } from '../../mail/outbox/paused-sends.service.ts';
+import { PausedSends } from '../../mail/outbox/steer/paused-sends.service.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
 import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
 import { ApplicationDeletions } from '../../operator/applications/application-deletions.service.ts';
@@ -48,8 +48,8 @@ function task(name: string, firstAfterSeconds: number): CronOptions {
  * them: PostgreSQL's NOTIFY wakes the engine at once (docs/architecture.md, "Due work").
  *
  * Timers that belong to an open resource are not listed here. They are the heartbeat of an engine
- * that stops, the lease of a `POST /send` (`mail/outbox/direct-lease.ts`), and connections that
- * wait for mailbox changes (`sync/mailbox-watches.ts`). The others are leased integrations whose
+ * that stops, the lease of a `POST /send` (`mail/outbox/accept/direct-lease.ts`), and connections that
+ * wait for mailbox changes (`sync/watches/mailbox-watches.ts`). The others are leased integrations whose
  * notifications are pulled (`accounts/push/push-pulls.ts`) and clients that wait for changes
  * (`deltas/change-watch.ts`).
  */

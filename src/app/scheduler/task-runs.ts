@@ -8,6 +8,7 @@ import {
   type Type,
 } from '@nestjs/common';
 import { ModuleRef } from '@nestjs/core';
+import { CommitsWaitError } from '../../platform/database/commit-waits.ts';
 
 /** What a recurring task does with its service. `stop` is aborted when the process stops. */
 export type TaskWork<T> = (service: T, stop: AbortSignal) => Promise<unknown>;
@@ -70,6 +71,8 @@ export class TaskRuns implements OnModuleDestroy, BeforeApplicationShutdown {
     try {
       await work(this.modules.get(service, { strict: false }), this.#stop.signal);
     } catch (error) {
+      // That commits wait was said once, for all tasks.
+      if (error instanceof CommitsWaitError) return;
       this.#log.warn(
         `the recurring task of ${service.name} failed and runs again at its next time: ${error instanceof Error ? error.message : String(error)}`,
       );

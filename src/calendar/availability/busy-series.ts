@@ -1,7 +1,7 @@
 import type { Recurrence, When } from '../events/event-values.ts';
 import { TooManyOccurrencesError } from '../../formats/recurrence/rules.ts';
 import { openSeries, type Series } from '../../formats/recurrence/series.ts';
-import { boundsOf } from '../events/when.ts';
+import { boundsOf } from '../events/when/when.ts';
 import type { BusySeries } from './busy.repository.ts';
 import type { Span } from './spans.ts';
 

@@ -8,7 +8,7 @@ import { jobReference } from '../../platform/wire/wire.schema.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toCalendarView } from './calendars.mapper.ts';
 import {
   calendarList,

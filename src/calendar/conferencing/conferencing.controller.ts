@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Param, Put } from '@nestjs/common';
 import { ApiParam, ApiTags } from '@nestjs/swagger';
 import { ApplicationSecretAuth, ApplicationId } from '../../platform/auth/access.decorators.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toConferencingServiceView } from './conferencing.mapper.ts';
 import {
   conferencingDeletedView,

@@ -17,7 +17,7 @@ import {
 import { ConferencingDrivers } from '../../providers/port/conferencing-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { conferencingSettingsContext } from './conferencing-secrets.ts';
-import { toSettingsRefusal } from '../../providers/port/settings-refusal.ts';
+import { toSettingsRefusal } from '../../providers/port/sign-in/settings-refusal.ts';
 import { ConferencingRepository, type StoredService } from './conferencing.repository.ts';
 
 /** A conferencing service as its owner may see it. */

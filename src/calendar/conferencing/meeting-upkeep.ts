@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { backoff } from '../../platform/work/backoff.ts';
+import { backoff } from '../../platform/work/queue/backoff.ts';
 import { ConferencingAccess } from './conferencing-access.ts';
 import { Meetings } from './meetings.ts';
 import { type DueMeeting, MeetingsRepository } from './meetings.repository.ts';

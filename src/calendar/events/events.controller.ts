@@ -6,7 +6,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { jobReference } from '../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { camelKeys } from '../../platform/wire/camel-keys.ts';
 import { EventReader } from './event-reader.ts';
 import { EventViews } from './event-views.ts';

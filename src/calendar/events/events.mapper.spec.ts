@@ -2,7 +2,7 @@ import { NEW_EVENT } from './writes/apply-input.ts';
 import type { EventRecord } from './event-record.ts';
 import { toEventView, warningsOf } from './events.mapper.ts';
 import { eventView } from './events.schema.ts';
-import { boundsOf } from './when.ts';
+import { boundsOf } from './when/when.ts';
 
 const when = { object: 'timespan', start_time: 1_900_000_000, end_time: 1_900_003_600 } as const;
 const utc = { start_timezone: 'UTC', end_timezone: 'UTC' };

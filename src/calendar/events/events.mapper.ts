@@ -7,7 +7,7 @@ import { metadataFilter } from '../../platform/database/metadata-filter.ts';
 import type { EventQuery } from './event-query.ts';
 import { MOST_WARNINGS } from '../../formats/ical/kept-lines.ts';
 import { openSeries } from '../../formats/recurrence/series.ts';
-import { withZones } from './when.ts';
+import { withZones } from './when/when.ts';
 import type { EventView, ListEventsQuery } from './events.schema.ts';
 
 /**

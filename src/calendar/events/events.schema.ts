@@ -29,7 +29,7 @@ import {
   text,
 } from './event-parts.schema.ts';
 import { EVENT_STATUSES } from './event-values.ts';
-import { whenInput, whenView } from './when.schema.ts';
+import { whenInput, whenView } from './when/when.schema.ts';
 
 const trueOrFalse = optional(z.boolean({ error: 'must be true or false' }));
 

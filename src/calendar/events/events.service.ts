@@ -41,7 +41,7 @@ import {
   lockEvent,
   zoneOf,
 } from './writes/locked-events.ts';
-import { boundsOf, inZoneOf } from './when.ts';
+import { boundsOf, inZoneOf } from './when/when.ts';
 
 /** Options for a change of an event. */
 export interface WriteOptions {

@@ -6,7 +6,7 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { successView } from '../../platform/wire/wire.schema.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { feedView } from './feeds.schema.ts';
 import { Feeds } from './feeds.service.ts';
 

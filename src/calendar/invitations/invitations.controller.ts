@@ -6,7 +6,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toInvitationView } from './invitations.mapper.ts';
 import { invitationView, listInvitationsQuery } from './invitations.schema.ts';
 import { Invitations } from './invitations.service.ts';

@@ -6,7 +6,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toReminderView } from './reminder.mapper.ts';
 import { reminderView, listRemindersQuery } from './reminder.schema.ts';
 import { Reminders } from './reminders.service.ts';

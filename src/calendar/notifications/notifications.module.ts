@@ -6,16 +6,16 @@ import { QuotasModule } from '../../platform/quotas/quotas.module.ts';
 import { SmsModule } from '../sms/sms.module.ts';
 import { EventsModule } from '../events/events.module.ts';
 import { EventReminders } from '../events/ports/event-reminders.ts';
-import { EmailReminderSender } from './email-sender.ts';
+import { EmailReminderSender } from './send/email-sender.ts';
 import { NotificationsController } from './notifications.controller.ts';
-import { ReminderDispatcher } from './reminder-dispatcher.ts';
-import { ReminderOutcomes } from './reminder-outcomes.ts';
-import { ReminderPlanner } from './reminder-planner.ts';
+import { ReminderDispatcher } from './send/reminder-dispatcher.ts';
+import { ReminderOutcomes } from './send/reminder-outcomes.ts';
+import { ReminderPlanner } from './plan/reminder-planner.ts';
 import { REMINDERS_OF_ACCOUNT, ReminderRepository } from './reminder.repository.ts';
-import { RemindersOfEvents } from './reminders-of-events.ts';
+import { RemindersOfEvents } from './plan/reminders-of-events.ts';
 import { Reminders } from './reminders.service.ts';
-import { SmsReminderSender } from './sms-sender.ts';
-import { WebhookReminderSender } from './webhook-sender.ts';
+import { SmsReminderSender } from './send/sms-sender.ts';
+import { WebhookReminderSender } from './send/webhook-sender.ts';
 
 /**
  * Reminders of events: planned together with the event, sent when due, and listed with their

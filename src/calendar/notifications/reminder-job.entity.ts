@@ -12,6 +12,11 @@ const ReminderJobSchema = defineEntity({
     /** `id` is the id of the reminder. */
     ...queueColumns,
     accountId: p.uuid(),
+    /**
+     * Look-ups since the outcome became unknown that neither found the reminder nor proved that it
+     * was not sent.
+     */
+    lookUps: p.smallint().default(0),
   },
 });
 

@@ -14,7 +14,7 @@ import { Quotas } from '../../platform/quotas/quotas.ts';
 import type { Recurrence, When } from '../events/event-values.ts';
 import { firstStart } from '../../formats/recurrence/series-source.ts';
 import { openSeries } from '../../formats/recurrence/series.ts';
-import type { DueReminder } from './due-reminder.ts';
+import type { DueReminder } from './send/due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderType } from './reminder-status.ts';
 
@@ -50,6 +50,8 @@ const SCHEDULED = `
   where r.status = 'scheduled' order by r.id for update of r`;
 
 const CHARGED = 'update reminder set charged_at = now() where id = any($1::uuid[])';
+
+const FORGET_LOOK_UPS = 'update reminder_job set look_ups = 0 where id = $1 and fence = $2';
 
 const LIST = `
   select id, notification_id as "notificationId", type, participant, recipient, due_at as "dueAt", status, reason,
@@ -157,6 +159,14 @@ export class ReminderRepository {
    */
   async admit(id: string, accountId: string): Promise<Admission> {
     return (await this.#admissions.get(keyOf(id, accountId))) ?? { kind: 'dropped' };
+  }
+
+  /**
+   * Call before a reminder is sent again although look-ups proved nothing: if its worker dies, the
+   * new attempt gets look-ups of its own.
+   */
+  async forgetLookUps(id: string, fence: number): Promise<void> {
+    await this.database.query(FORGET_LOOK_UPS, [id, fence]);
   }
 
   /** Reminders of an event, ordered by due time, type and participant. */

@@ -1,13 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { isId, newId } from '../../platform/base/ids/ids.ts';
-import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { databaseTrouble } from '../../platform/database/health/database-trouble.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import { type ChangeVerb, objectChange } from '../../platform/changes/object-change.ts';
 import { type ChangedEvent, eventChange } from '../events/event-changes.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import { ReminderPlanner } from '../notifications/plan/reminder-planner.ts';
 import type { ItipMessage } from '../../formats/ical/itip.ts';
 import { applyReply } from './mailed-reply.ts';
 import { type EventOfMail, MeetingBatch, type MeetingChanges } from './meeting-batch.ts';

@@ -10,7 +10,7 @@ import { fieldsOf } from '../events/mirror/event-plan.ts';
 import type { When } from '../events/event-values.ts';
 import type { MailedEvent, NewInstance, StoredEvent } from '../events/mailed/mailed-events.ts';
 import { fieldsOfInstance } from '../events/recurrence/instances.ts';
-import { isAllDay } from '../events/when.ts';
+import { isAllDay } from '../events/when/when.ts';
 import type { InvitingMail, Meeting, MeetingPart } from './meeting.ts';
 
 /* Instances of a meeting's series. Pure functions. */

@@ -9,7 +9,7 @@ import { camelKeys } from '../../platform/wire/camel-keys.ts';
 import { EventViews } from '../events/event-views.ts';
 import { eventView } from '../events/events.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { sendRsvp, type SendRsvp, sendRsvpQuery } from './rsvp.schema.ts';
 import { RsvpService } from './rsvp.service.ts';
 

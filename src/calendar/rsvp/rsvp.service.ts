@@ -14,7 +14,7 @@ import { Invitations } from '../invitations/invitations.service.ts';
 import { SchedulingMails } from '../invitations/scheduling-mails.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { ReminderPlanner } from '../notifications/reminder-planner.ts';
+import { ReminderPlanner } from '../notifications/plan/reminder-planner.ts';
 import { fieldsOf } from '../events/mirror/event-plan.ts';
 import { instanceKeyOf } from './meeting-batch.ts';
 import * as mailed from '../events/mailed/mailed-events.ts';

@@ -2,7 +2,7 @@ import type { EgressClient } from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import { secondsToWait } from '../../platform/egress/retry-after.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { HttpSmsConfig, JsonValue } from '../../platform/config/sms-config.ts';
+import type { HttpSmsConfig, JsonValue } from '../../platform/config/sections/sms-config.ts';
 import { SmsError, SmsGateway, type SmsRequest } from './sms-gateway.ts';
 
 /** HTTP statuses that are final: the gateway will never accept this text. */

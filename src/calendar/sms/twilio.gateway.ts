@@ -7,7 +7,7 @@ import type {
 import { EgressError, type EgressErrorKind } from '../../platform/egress/egress-error.ts';
 import { secondsToWait } from '../../platform/egress/retry-after.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { TwilioConfig } from '../../platform/config/sms-config.ts';
+import type { TwilioConfig } from '../../platform/config/sections/sms-config.ts';
 import { SmsError, SmsGateway, type SmsRequest } from './sms-gateway.ts';
 import { twilioError } from './twilio-errors.ts';
 

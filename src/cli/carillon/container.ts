@@ -6,7 +6,7 @@ import {
 } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { ApplicationsModule } from '../../accounts/applications/applications.module.ts';
-import { CredentialsModule } from '../../accounts/grants/credentials.module.ts';
+import { CredentialsModule } from '../../accounts/grants/credentials/credentials.module.ts';
 import { ormConfig } from '../../app/mikro-orm.config.ts';
 import { requireCurrentSchema } from '../../app/startup.ts';
 import { AuthModule } from '../../platform/auth/auth.module.ts';

@@ -1,7 +1,7 @@
 import fs from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { ApiCommandError } from './error.ts';
-import type { Action } from './group.ts';
+import type { Action } from './groups/group.ts';
 
 /**
  * Whether standard input can contain a body. A file and a pipe can; a terminal and /dev/null

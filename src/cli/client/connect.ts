@@ -3,7 +3,7 @@ import { withProgress } from '../../platform/base/progress.ts';
 import { ask, askSecret } from '../terminal/ask.ts';
 import { readPairs } from './arguments.ts';
 import { ApiCommandError } from './error.ts';
-import { call } from './group.ts';
+import { call } from './groups/group.ts';
 import { profileName, profilesFile, readProfiles, saveProfile } from './profiles.ts';
 import { callApi, requireSetting } from './request.ts';
 import { type ApiSettings, DEFAULT_API_URL, readSettings } from './settings.ts';

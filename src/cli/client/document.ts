@@ -1,5 +1,5 @@
 import fs from 'node:fs';
-import type { Action } from './group.ts';
+import type { Action } from './groups/group.ts';
 
 /** The parts of a schema of the OpenAPI document that the command uses. */
 export interface Schema {

@@ -1,6 +1,6 @@
 import { forTerminal } from '../../platform/base/text/plain-text.ts';
 import type { ApiDocument, Operation, Schema } from './document.ts';
-import type { Action } from './group.ts';
+import type { Action } from './groups/group.ts';
 
 /** Words in a column of help. */
 const NAME_WIDTH = 28;

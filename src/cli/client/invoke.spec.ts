@@ -1,5 +1,5 @@
 import { ApiCommandError } from './error.ts';
-import { GROUPS } from './groups.ts';
+import { GROUPS } from './groups/groups.ts';
 import { type Flags, invoke } from './invoke.ts';
 
 function run(line: readonly string[], flags: Partial<Flags> = {}): Promise<void> {

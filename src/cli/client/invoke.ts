@@ -12,7 +12,7 @@ import { readArguments, readBody, readPairs } from './arguments.ts';
 import { assertKnown } from './check.ts';
 import { ApiDocument } from './document.ts';
 import { ApiCommandError } from './error.ts';
-import type { Action, Group } from './group.ts';
+import type { Action, Group } from './groups/group.ts';
 import { type ApiRequest, callApi, downloadFile, uploadFiles } from './request.ts';
 import { type ApiSettings, readSettings } from './settings.ts';
 

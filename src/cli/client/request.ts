@@ -8,7 +8,7 @@ import type { ReadableStream } from 'node:stream/web';
 import { forTerminal } from '../../platform/base/text/plain-text.ts';
 import { ApiCommandError, kindOfStatus } from './error.ts';
 import type { ApiSettings } from './settings.ts';
-import type { Action, Credentials } from './group.ts';
+import type { Action, Credentials } from './groups/group.ts';
 
 const TIMEOUT_MS = 60_000;
 /** For requests to which the server may respond late. Longer than the server ever takes. */

@@ -1,6 +1,6 @@
 import ICAL from 'ical.js';
 import { dayOf, readInstanceId, seriesIn } from './instance-id.ts';
-import { instantOf, localStamp, stampIn, wallMs } from './ical-zone.ts';
+import { instantOf, localStamp, stampIn, wallMs } from './zones/ical-zone.ts';
 
 /*
  * Single instances of a series in its calendar file (RFC 5545 3.8.4.4 and 3.8.5.1). An instance is

@@ -5,10 +5,10 @@ import {
 } from './ical-fields.ts'; // prettier-ignore
 import { dateText, isYear } from './instance-id.ts';
 import { UnreadableCalendarError } from './ical-parse.ts';
-import { clocksOf, instantOf, localStamp, wallMs, type ZonedInstant } from './ical-zone.ts';
+import { clocksOf, instantOf, localStamp, wallMs, type ZonedInstant } from './zones/ical-zone.ts';
 import { quoted, warn } from './kept-lines.ts';
 import { canonicalLines } from '../recurrence/canonical-lines.ts';
-import { isUtc } from './zone-names.ts';
+import { isUtc } from './zones/zone-names.ts';
 
 const DAY_SECONDS = 86_400;
 /** A hundred years. */

@@ -6,10 +6,10 @@ import {
 } from './ical-fields.ts'; // prettier-ignore
 import { popupMinutes, readFields, readWhen } from './ical-read.ts';
 import { readSequence } from './ical-sequence.ts';
-import { addZone, localStamp, stampIn } from './ical-zone.ts';
+import { addZone, localStamp, stampIn } from './zones/ical-zone.ts';
 import { dropKept } from './kept-lines.ts';
 import { recurrenceProperties } from './write-recurrence.ts';
-import { isUtc } from './zone-names.ts';
+import { isUtc } from './zones/zone-names.ts';
 
 const PRODUCT = '-//Carillon//Carillon//EN';
 const DAY_MS = 86_400_000;

@@ -1,7 +1,7 @@
 import ICAL from 'ical.js';
 import { midnightOf, nearestDay } from '../recurrence/recurrence-lines.ts';
 import { UnreadableCalendarError } from './ical-parse.ts';
-import { instantOf, wallMs } from './ical-zone.ts';
+import { instantOf, wallMs } from './zones/ical-zone.ts';
 import { KEPT, quoted } from './kept-lines.ts';
 import { readSequence } from './ical-sequence.ts';
 

@@ -3,7 +3,7 @@ import { emailOf, type IcalFields, type IcalParticipant } from './ical-fields.ts
 import { standsForFollowing } from './ical-instance.ts';
 import { parseCalendar, UnreadableCalendarError } from './ical-parse.ts';
 import { readFields, readOrganizer, readParticipants } from './ical-read.ts';
-import { instantOf } from './ical-zone.ts';
+import { instantOf } from './zones/ical-zone.ts';
 import { type InstanceId, readInstanceId, seriesIn } from './instance-id.ts';
 import { warningsOf } from './kept-lines.ts';
 import type { Revision } from './revisions.ts';

@@ -7,8 +7,8 @@ import {
 } from '../recurrence/canonical-lines.ts';
 import type { SeriesSource } from '../recurrence/series-source.ts';
 import { UnwritableEventError } from './ical-fields.ts';
-import { stampIn } from './ical-zone.ts';
-import { isUtc } from './zone-names.ts';
+import { stampIn } from './zones/ical-zone.ts';
+import { isUtc } from './zones/zone-names.ts';
 
 /**
  * The properties of a recurrence for a VEVENT that has its DTSTART: in the forms that RFC 5545

@@ -12,11 +12,11 @@ import {
 } from '../../accounts/provider-writes/provider-writes.ts';
 import { amendNextWrite } from '../../accounts/provider-writes/open-writes.ts';
 import type { MailboxPort } from '../../providers/port/connector.ts';
-import { removeMessages, removeDuplicates } from '../messages/remove-messages.ts';
+import { removeMessages, removeDuplicates } from '../messages/mirror/remove-messages.ts';
 import { compose, type ComposedAttachment } from '../../formats/mime/compose.ts';
 import { ComposingSlots } from '../composing/composing-slots.ts';
-import { changesOfFiles } from '../messages/file-changes.ts';
-import { showDraft, storeDraftProviderId } from '../messages/store-draft.ts';
+import { changesOfFiles } from '../messages/mirror/file-changes.ts';
+import { showDraft, storeDraftProviderId } from '../messages/mirror/store-draft.ts';
 import { providerThreadOf } from '../threading/provider-threads.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { DraftFiles } from './draft-files.ts';

@@ -6,7 +6,7 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { jobReference } from '../../platform/wire/wire.schema.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { messageQuery, type MessageQuery } from '../messages/messages.schema.ts';
 import { toDraftChange, toDraftFilter, toDraftView } from './drafts.mapper.ts';
 import {

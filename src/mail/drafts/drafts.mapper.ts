@@ -1,5 +1,5 @@
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
-import type { MessageFilter, MessageRecord } from '../messages/message-filter.ts';
+import type { MessageFilter, MessageRecord } from '../messages/filters/message-filter.ts';
 import { givenTracking } from '../composing/outgoing-content.ts';
 import { toMessageFilter, toMessageView } from '../messages/messages.mapper.ts';
 import type { DraftChange } from './drafts.service.ts';

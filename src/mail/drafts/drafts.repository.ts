@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { type DraftVersionRow, hideDraft, writeDraft } from '../messages/store-draft.ts';
+import { type DraftVersionRow, hideDraft, writeDraft } from '../messages/mirror/store-draft.ts';
 import { type RefreshedThread, refreshThreads } from '../threading/refresh-threads.ts';
 import { writeThreadOfDraft } from '../threading/store-threads.ts';
 

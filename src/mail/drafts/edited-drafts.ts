@@ -3,7 +3,7 @@ import type { Address } from '../../platform/base/text/address.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { htmlText } from '../../formats/text/snippet.ts';
 import { deleteAttachments } from '../files/store-attachments.ts';
-import { changesOfFiles } from '../messages/file-changes.ts';
+import { changesOfFiles } from '../messages/mirror/file-changes.ts';
 import { listAgain } from '../messages/listed-messages.ts';
 
 /*

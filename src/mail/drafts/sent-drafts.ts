@@ -2,8 +2,8 @@ import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-
 import { isId, newId } from '../../platform/base/ids/ids.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
-import { changesOfFiles } from '../messages/file-changes.ts';
-import { hideDraft } from '../messages/store-draft.ts';
+import { changesOfFiles } from '../messages/mirror/file-changes.ts';
+import { hideDraft } from '../messages/mirror/store-draft.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 
 /** The version of a draft that is sent. */

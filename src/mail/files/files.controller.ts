@@ -18,8 +18,8 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
-import { UnknownFields } from '../../platform/http/unknown-names.guard.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
+import { UnknownFields } from '../../platform/http/names/unknown-names.guard.ts';
 import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { mediaType } from './file-record.ts';
 import { contentDisposition, toFileFilter, toFileView } from './files.mapper.ts';
@@ -33,7 +33,7 @@ import {
   uploadedFiles,
 } from './files.schema.ts';
 import { FilesService } from './files.service.ts';
-import { UploadsService } from './uploads.service.ts';
+import { UploadsService } from './uploads/uploads.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.writeFiles, write: true } as const;
 const UPLOAD_BODY = {

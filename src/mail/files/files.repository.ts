@@ -4,11 +4,11 @@ import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { Database, idsOf, recordset, type Sql } from '../../platform/database/sql.ts';
-import { filenameCondition } from '../messages/message-conditions.ts';
+import { filenameCondition } from '../messages/filters/message-conditions.ts';
 import { LEAST_COUNTED_BYTES } from './file-limits.ts';
 import type { CarriedFile, FileFilter, FileRecord, FileSource, NewUpload } from './file-record.ts';
 import type { VisibleFiles } from './visible-files.ts';
-import { IS_UNUSED } from './unused-uploads.ts';
+import { IS_UNUSED } from './uploads/unused-uploads.ts';
 
 const COLUMNS = `
   f.id, f.account_id as "accountId", f.filename, f.content_type as "contentType",

@@ -1,6 +1,6 @@
 import type { Address } from '../../platform/base/text/address.ts';
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
-import { peopleOf } from './people.ts';
+import { peopleOf } from './filters/people.ts';
 
 /*
  * SQL of listed messages, whose content is fetched later (ADR 0077). The number of statements does

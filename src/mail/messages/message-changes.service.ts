@@ -13,7 +13,7 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
 import { MessageEvents } from '../message-events/message-events.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import type { MessageRecord } from './message-filter.ts';
+import type { MessageRecord } from './filters/message-filter.ts';
 import { foldersAfter } from './message-folders.ts';
 import {
   type LockedMessage,

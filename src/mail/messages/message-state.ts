@@ -2,7 +2,7 @@ import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
-import type { MirrorOwnerIds } from './remove-messages.ts';
+import type { MirrorOwnerIds } from './mirror/remove-messages.ts';
 
 /**
  * The state of a message that can be written to the provider. The mirror shows a change before it

@@ -15,7 +15,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { MessageChangesService } from './message-changes.service.ts';
 import { toMessageChange, toMessageFilter, toMessageView } from './messages.mapper.ts';
 import {

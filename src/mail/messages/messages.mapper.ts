@@ -2,7 +2,12 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
 import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { metadataFilter } from '../../platform/database/metadata-filter.ts';
-import type { MessageFilter, MessageFolderRecord, MessageRecord, Span } from './message-filter.ts';
+import type {
+  MessageFilter,
+  MessageFolderRecord,
+  MessageRecord,
+  Span,
+} from './filters/message-filter.ts';
 import type { MessageChange } from './message-changes.service.ts';
 import type {
   ListMessagesQuery,

@@ -1,14 +1,14 @@
-import { AUDIT_DELETIONS } from './audited-messages.ts';
+import { AUDIT_DELETIONS } from './mirror/audited-messages.ts';
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findFolders } from '../folders/find-folders.ts';
-import { MESSAGE_BYTES, MESSAGE_COLUMNS } from './message-columns.ts';
-import { selectMessages } from './message-conditions.ts';
-import { countByThreads } from './message-counts.ts';
-import type { MessageListRequest, StoredMessage } from './message-filter.ts';
+import { MESSAGE_BYTES, MESSAGE_COLUMNS } from './filters/message-columns.ts';
+import { selectMessages } from './filters/message-conditions.ts';
+import { countByThreads } from './filters/message-counts.ts';
+import type { MessageListRequest, StoredMessage } from './filters/message-filter.ts';
 
 const MESSAGES = {
   columns: MESSAGE_COLUMNS,

@@ -10,7 +10,7 @@ import { ProviderAccounts } from '../../accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../../providers/port/provider-failure.ts';
-import type { MessageListRequest, MessageRecord, StoredMessage } from './message-filter.ts';
+import type { MessageListRequest, MessageRecord, StoredMessage } from './filters/message-filter.ts';
 import { MessagesRepository } from './messages.repository.ts';
 
 /** Maximum number of ids in one path. */

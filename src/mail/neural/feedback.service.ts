@@ -4,7 +4,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { ConflictError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { FilesService } from '../files/files.service.ts';
-import type { MessageRecord } from '../messages/message-filter.ts';
+import type { MessageRecord } from '../messages/filters/message-filter.ts';
 import { MessagesService } from '../messages/messages.service.ts';
 import { NeuralAccess } from './neural-access.ts';
 import type { FeedbackKind } from './neural-feedback.entity.ts';

@@ -7,7 +7,7 @@ import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toFileView } from '../files/files.mapper.ts';
 import { fileView } from '../files/files.schema.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toMessageView } from '../messages/messages.mapper.ts';
 import { messageView } from '../messages/messages.schema.ts';
 import { FeedbackService } from './feedback.service.ts';

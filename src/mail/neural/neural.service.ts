@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { MessageRecord } from '../messages/message-filter.ts';
+import type { MessageRecord } from '../messages/filters/message-filter.ts';
 import { MessagesService } from '../messages/messages.service.ts';
 import { NeuralAccess } from './neural-access.ts';
 import { type MessageHeaders, NeuralRepository } from './neural.repository.ts';

@@ -2,7 +2,7 @@ import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../../platform/database/base-columns.ts';
 import { Grant } from '../../accounts/grants/grant.entity.ts';
 import { RECIPIENTS_IN_LOWER_CASE, SUBJECT_WORDS } from './outbox-columns.ts';
-import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
+import { ON_MISSED, ON_UNKNOWN } from './accept/outbox-content.ts';
 
 const OutboxMessageSchema = defineEntity({
   name: 'OutboxMessage',

@@ -19,15 +19,15 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import {
   AcceptsIdempotencyKey,
   IdempotentCall,
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
-import { writeResponse, OutboxRequests } from './outbox-requests.ts';
+import { writeResponse, OutboxRequests } from './accept/outbox-requests.ts';
 import { toExpectedVersion, toOutboxEdit, toOutboxView } from './outbox.mapper.ts';
-import type { OutboxItem } from './outbox-content.ts';
+import type { OutboxItem } from './accept/outbox-content.ts';
 import {
   type CancelOutboxMessage,
   cancelOutboxMessage,
@@ -44,7 +44,7 @@ import {
   updateOutboxMessage,
 } from './outbox.schema.ts';
 import { OutboxService } from './outbox.service.ts';
-import { entityTag, IfMatch, type VersionGuard } from './version-guard.ts';
+import { entityTag, IfMatch, type VersionGuard } from './accept/version-guard.ts';
 
 const CREATE_RULE =
   'Accepted messages are kept until they are sent, cancelled, or their retry limit is reached. With `dry_run=true` nothing is stored: the request is checked like a real one, and the 200 response describes what would happen.';

@@ -1,9 +1,9 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
 import { STATES_WITH_REASON, type JobState } from '../../job-statuses/job-status.ts';
 import { shownRetryLimit } from '../../job-statuses/retry-limit.ts';
-import type { OutboxItem } from './outbox-content.ts';
-import type { OutboxPlan } from './outbox-planner.ts';
-import type { OutboxRequest } from './outbox-preparation.ts';
+import type { OutboxItem } from './accept/outbox-content.ts';
+import type { OutboxPlan } from './accept/outbox-planner.ts';
+import type { OutboxRequest } from './accept/outbox-preparation.ts';
 import type {
   CreateOutboxMessage,
   OutboxMessageView,

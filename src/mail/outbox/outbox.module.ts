@@ -8,23 +8,23 @@ import { ProvidersModule } from '../../providers/providers.module.ts';
 import { RelayListeners } from '../relay/relay-listeners.ts';
 import { RelayModule } from '../relay/relay.module.ts';
 import { OutgoingModule } from '../composing/outgoing.module.ts';
-import { DirectSends } from './direct-sends.ts';
-import { OutboxIntake } from './outbox-intake.ts';
-import { OutboxPlanner } from './outbox-planner.ts';
-import { OutboxPreparation } from './outbox-preparation.ts';
+import { DirectSends } from './accept/direct-sends.ts';
+import { OutboxIntake } from './accept/outbox-intake.ts';
+import { OutboxPlanner } from './accept/outbox-planner.ts';
+import { OutboxPreparation } from './accept/outbox-preparation.ts';
 import { OutboxController } from './outbox.controller.ts';
 import { OutboxRepository } from './outbox.repository.ts';
-import { OutboxRequests } from './outbox-requests.ts';
+import { OutboxRequests } from './accept/outbox-requests.ts';
 import { OutboxService } from './outbox.service.ts';
-import { PausedSends } from './paused-sends.service.ts';
-import { SendDispatcher } from './send-dispatcher.ts';
-import { UnknownOutcomes } from './unknown-outcomes.ts';
-import { MessageSender } from './send-message.ts';
-import { SendRoutes } from './send-routes.ts';
-import { SentCopies } from './sent-copies.ts';
-import { SentMirror } from './sent-mirror.ts';
-import { SENDS_FOR_RELAY } from './sends-for-relay.ts';
-import { SENDS_OF_ACCOUNT } from './sends-of-account.ts';
+import { PausedSends } from './steer/paused-sends.service.ts';
+import { SendDispatcher } from './send/send-dispatcher.ts';
+import { UnknownOutcomes } from './send/unknown-outcomes.ts';
+import { MessageSender } from './send/send-message.ts';
+import { SendRoutes } from './send/send-routes.ts';
+import { SentCopies } from './record/sent-copies.ts';
+import { SentMirror } from './record/sent-mirror.ts';
+import { SENDS_FOR_RELAY } from './steer/sends-for-relay.ts';
+import { SENDS_OF_ACCOUNT } from './steer/sends-of-account.ts';
 
 @Module({
   imports: [

@@ -3,10 +3,10 @@ import { type Listing, type PageOfView, runListing } from '../../platform/databa
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { afterCommit, Database, idsOf, type Sql } from '../../platform/database/sql.ts';
-import { sendsAccepted } from '../../platform/metrics/metrics.ts';
-import { type RateGateDelay, rateGateDelay } from '../../platform/work/rate-gates.ts';
+import { sendsAccepted } from '../../platform/metrics/queue-metrics.ts';
+import { type RateGateDelay, rateGateDelay } from '../../platform/work/gates/rate-gates.ts';
 import type { ComposedMessage } from '../composing/outgoing-messages.ts';
-import type { OutboxChoices, OutboxItem, OutboxTimes } from './outbox-content.ts';
+import type { OutboxChoices, OutboxItem, OutboxTimes } from './accept/outbox-content.ts';
 import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 
@@ -106,7 +106,7 @@ export interface StoredItem extends OutboxItem {
 export interface WaitingSchedule {
   /** Attempts made so far. */
   attempt: number;
-  /** Whether the message waits only for a slot of its account's pace. */
+  /** True if the message is due, and waits only because its account's messages leave one after the other. */
   paced: boolean;
 }
 

@@ -10,8 +10,8 @@ import { listByView, withOtherShapes } from '../../platform/wire/response-shapes
 import { refusesUnknown } from '../../platform/wire/schema-fields.ts';
 import { JOB_STATES, SEND_ROUTES } from '../../job-statuses/job-status.ts';
 import { messageFields, trackingInput, trackingView } from '../composing/message-fields.schema.ts';
-import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './outbox-terms.ts';
-import { ON_MISSED, ON_UNKNOWN } from './outbox-content.ts';
+import { DEFAULT_MAX_LATENESS_SECONDS, MOST_LATENESS_SECONDS } from './accept/outbox-terms.ts';
+import { ON_MISSED, ON_UNKNOWN } from './accept/outbox-content.ts';
 
 const fields = {
   ...messageFields,

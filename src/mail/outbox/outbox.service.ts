@@ -4,7 +4,7 @@ import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing, PageOfView } from '../../platform/database/listing.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { giveSlotBack } from '../../platform/work/rate-gates.ts';
+import { giveSlotBack } from '../../platform/work/gates/rate-gates.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type {
   FirstResponse,
@@ -14,10 +14,10 @@ import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts'
 import { transitionJobs } from '../../job-statuses/jobs.ts';
 import { ComposingSlots } from '../composing/composing-slots.ts';
 import { OutgoingMessages } from '../composing/outgoing-messages.ts';
-import { cancellationReason } from './cancellation-reason.ts';
-import type { OutboxItem } from './outbox-content.ts';
-import { OutboxIntake } from './outbox-intake.ts';
-import { OutboxPreparation, type OutboxRequest } from './outbox-preparation.ts';
+import { cancellationReason } from './steer/cancellation-reason.ts';
+import type { OutboxItem } from './accept/outbox-content.ts';
+import { OutboxIntake } from './accept/outbox-intake.ts';
+import { OutboxPreparation, type OutboxRequest } from './accept/outbox-preparation.ts';
 import {
   type EditedMessage,
   type NewOutboxMessage,
@@ -25,7 +25,7 @@ import {
   type StoredItem,
   type WaitingSchedule,
 } from './outbox.repository.ts';
-import { assertVersion, type VersionGuard } from './version-guard.ts';
+import { assertVersion, type VersionGuard } from './accept/version-guard.ts';
 
 export type { NewOutboxMessage };
 

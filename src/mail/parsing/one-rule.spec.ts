@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { MessageStructureObject } from 'imapflow';
-import type { GmailPart } from '../../providers/google/gmail-api.ts';
-import { readParts } from '../../providers/google/gmail-parts.ts';
-import { planParts } from '../../providers/imap/imap-parts.ts';
+import type { GmailPart } from '../../providers/google/gmail/gmail-api.ts';
+import { readParts } from '../../providers/google/gmail/gmail-parts.ts';
+import { planParts } from '../../providers/imap/messages/imap-parts.ts';
 import type { StoredPart } from '../../providers/port/connector.ts';
 import { type ParsedMessage, parseMessage, parseParts } from './mime-parser.ts';
 

@@ -6,7 +6,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { emptyView } from '../../platform/wire/wire.schema.ts';
 import { toVerifiedStatusView } from './relay.mapper.ts';
 import { type RemoveSender, removeSenderSchema, verifiedStatusView } from './relay.schema.ts';

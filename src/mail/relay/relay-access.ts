@@ -2,8 +2,12 @@ import { Injectable, Logger } from '@nestjs/common';
 import { SecretBox, UnsealError } from '../../platform/base/crypto/secret-box.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { RelayTransports } from '../../providers/port/relay-registry.ts';
-import type { RelaySettings, RelayTransport, SenderStatus } from '../../providers/port/relay.ts';
+import { RelayTransports } from '../../providers/port/mail/relay-registry.ts';
+import type {
+  RelaySettings,
+  RelayTransport,
+  SenderStatus,
+} from '../../providers/port/mail/relay.ts';
 import { openRelaySettings } from './relay-secrets.ts';
 import { type AccountKey, RelayRepository } from './relay.repository.ts';
 

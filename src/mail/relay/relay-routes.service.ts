@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { OutgoingMessage, SendControl, SendReceipt } from '../../providers/port/connector.ts';
-import { SenderRefusedError } from '../../providers/port/relay.ts';
+import { SenderRefusedError } from '../../providers/port/mail/relay.ts';
 import { type OpenRelay, RelayAccess } from './relay-access.ts';
 import { type RelayRoute, RelayRoutes, type RoutedAccount } from './relay-routes.ts';
 import { RelayRepository } from './relay.repository.ts';

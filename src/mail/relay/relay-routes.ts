@@ -5,7 +5,7 @@ import type {
   SendReceipt,
   SentLookup,
 } from '../../providers/port/connector.ts';
-import type { RelayKind } from '../../providers/port/relay.ts';
+import type { RelayKind } from '../../providers/port/mail/relay.ts';
 
 /** An account that may be routed to its application's mailing service. */
 export type RoutedAccount = Pick<ProviderAccount, 'accountId' | 'applicationId' | 'email' | 'name'>;

@@ -1,5 +1,5 @@
 import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
-import type { RelaySettings } from '../../providers/port/relay.ts';
+import type { RelaySettings } from '../../providers/port/mail/relay.ts';
 
 /** Context that the encrypted settings of a mailing service are bound to. */
 export const relaySettingsContext = (applicationId: string): string =>

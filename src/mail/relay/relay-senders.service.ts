@@ -3,7 +3,7 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../../providers/port/provider-failure.ts';
-import type { SenderStatus } from '../../providers/port/relay.ts';
+import type { SenderStatus } from '../../providers/port/mail/relay.ts';
 import { type OpenRelay, RelayAccess } from './relay-access.ts';
 import { type AccountKey, RelayRepository } from './relay.repository.ts';
 

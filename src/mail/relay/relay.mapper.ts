@@ -1,5 +1,5 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
-import type { RelayKind, SenderStatus } from '../../providers/port/relay.ts';
+import type { RelayKind, SenderStatus } from '../../providers/port/mail/relay.ts';
 import type { RelayView, VerifiedStatusView } from './relay.schema.ts';
 import type { RelayDescription } from './relay.service.ts';
 

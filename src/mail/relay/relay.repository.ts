@@ -2,9 +2,9 @@ import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { isGateClosed } from '../../platform/work/rate-gates.ts';
+import { isBreakerStopped } from '../../platform/work/gates/rate-gates.ts';
 import { storable } from '../../platform/base/text/storable.ts';
-import type { SenderStatus } from '../../providers/port/relay.ts';
+import type { SenderStatus } from '../../providers/port/mail/relay.ts';
 import { RelayListeners } from './relay-listeners.ts';
 
 /** An account and its application: every query names both. */
@@ -103,7 +103,7 @@ const UNASKED = `
     from "grant" g left join relay_sender s on s.account_id = g.id
     where g.application_id = r.application_id and g.status = 'valid' and g.proof is not null and g.provider = any($2)
       and (s.account_id is null or s.removed_at is null and s.checked_at <= $1
-        and not (s.domain_verified or s.sender_verified) and (s.detail is null or ${isGateClosed('g.id')}))
+        and not (s.domain_verified or s.sender_verified) and (s.detail is null or ${isBreakerStopped('g.id')}))
     order by s.checked_at nulls first, g.id limit 20
   ) g`;
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { emailAddress } from '../../platform/wire/wire.schema.ts';
-import { RELAY_KINDS } from '../../providers/port/relay.ts';
+import { RELAY_KINDS } from '../../providers/port/mail/relay.ts';
 
 const kind = z.enum(RELAY_KINDS, { error: `must be one of ${RELAY_KINDS.join(', ')}` });
 

@@ -9,10 +9,10 @@ import {
 import { parseSettings } from '../../platform/wire/parse-settings.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { RelayTransports } from '../../providers/port/relay-registry.ts';
-import type { RelayKind, RelaySettings, RelayTransport } from '../../providers/port/relay.ts';
+import { RelayTransports } from '../../providers/port/mail/relay-registry.ts';
+import type { RelayKind, RelaySettings, RelayTransport } from '../../providers/port/mail/relay.ts';
 import { openRelaySettings, sealRelaySettings } from './relay-secrets.ts';
-import { toSettingsRefusal } from '../../providers/port/settings-refusal.ts';
+import { toSettingsRefusal } from '../../providers/port/sign-in/settings-refusal.ts';
 import { RelayRepository, type StoredRelay } from './relay.repository.ts';
 
 /** A mailing service as its owner may read it. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import type { Page } from '../../platform/database/listing.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { MessageRecord } from '../messages/message-filter.ts';
+import type { MessageRecord } from '../messages/filters/message-filter.ts';
 import { MessagesService } from '../messages/messages.service.ts';
 import type { ThreadRecord } from '../threads/thread-filter.ts';
 import { ThreadsService } from '../threads/threads.service.ts';

@@ -4,7 +4,7 @@ import type { Address } from '../../platform/base/text/address.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { searchDocument } from '../../formats/text/search-document.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
-import { lockVersions, storeSnippets } from '../messages/store-snippets.ts';
+import { lockVersions, storeSnippets } from '../messages/mirror/store-snippets.ts';
 import { storeThreadSnippets } from '../threading/store-thread-snippets.ts';
 import { replaceDocuments } from './store-document.ts';
 

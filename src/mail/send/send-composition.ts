@@ -5,7 +5,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { addressInput } from '../../platform/wire/wire.schema.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { DraftsService } from '../drafts/drafts.service.ts';
-import type { DirectMessage } from '../outbox/direct-sends.ts';
+import type { DirectMessage } from '../outbox/accept/direct-sends.ts';
 import { MessageParser } from '../parsing/message-parser.ts';
 import { recipientsOf } from '../../formats/mime/compose.ts';
 import {

@@ -5,7 +5,7 @@ import { Access, AccountAuth, CurrentAccount } from '../../platform/auth/access.
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import {
   AcceptsIdempotencyKey,
   IdempotentCall,

@@ -9,10 +9,14 @@ import {
   IdempotencyKeys,
   type IdempotentRequest,
 } from '../../platform/idempotency/idempotency-keys.ts';
-import type { MessageFileRecord } from '../messages/message-filter.ts';
-import { type DirectMessage, type DirectResult, DirectSends } from '../outbox/direct-sends.ts';
+import type { MessageFileRecord } from '../messages/filters/message-filter.ts';
+import {
+  type DirectMessage,
+  type DirectResult,
+  DirectSends,
+} from '../outbox/accept/direct-sends.ts';
 import { withBcc } from '../../formats/mime/with-bcc.ts';
-import { SentMirror } from '../outbox/sent-mirror.ts';
+import { SentMirror } from '../outbox/record/sent-mirror.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ComposingSlots } from '../composing/composing-slots.ts';
 import { announcedBytes, readRaw } from './raw-body.ts';

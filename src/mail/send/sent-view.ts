@@ -2,14 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type { MessageFileRecord, MessageFolderRecord } from '../messages/message-filter.ts';
+import type { MessageFileRecord, MessageFolderRecord } from '../messages/filters/message-filter.ts';
 import { toMessageView } from '../messages/messages.mapper.ts';
 import {
   messageStateView,
   type MessageStateView,
   type MessageView,
 } from '../messages/messages.schema.ts';
-import type { DirectMessage } from '../outbox/direct-sends.ts';
+import type { DirectMessage } from '../outbox/accept/direct-sends.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
 import type { SendMessage } from './send.schema.ts';
 

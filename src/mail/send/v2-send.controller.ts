@@ -7,13 +7,13 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import {
   AcceptsIdempotencyKey,
   IdempotentCall,
 } from '../../platform/idempotency/idempotency-key.decorator.ts';
 import type { IdempotentRequest } from '../../platform/idempotency/idempotency-keys.ts';
-import { writeResponse, OutboxRequests } from '../outbox/outbox-requests.ts';
+import { writeResponse, OutboxRequests } from '../outbox/accept/outbox-requests.ts';
 import { outboxMessage } from '../outbox/outbox.schema.ts';
 import { sendNowOrLater, type SendNowOrLater, sendQuery, v2SendAnswer } from './send.schema.ts';
 import { type SendCall, SendService } from './send.service.ts';

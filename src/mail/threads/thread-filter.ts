@@ -6,7 +6,7 @@ import type {
   Person,
   Span,
   StoredMessage,
-} from '../messages/message-filter.ts';
+} from '../messages/filters/message-filter.ts';
 
 /**
  * Conditions on the threads of an account. An absent field does not restrict the list. Threads

@@ -6,7 +6,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { toListView } from '../../platform/database/listing.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toStateChange } from '../messages/messages.mapper.ts';
 import { toThreadFilter, toThreadView } from './threads.mapper.ts';
 import {

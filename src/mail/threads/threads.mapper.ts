@@ -4,7 +4,7 @@ import {
   toUnixSecondsOrNull,
 } from '../../platform/base/time/unix-seconds.ts';
 import type { OrganizationUnit } from '../../platform/auth/grant-status.ts';
-import type { Person, Span } from '../messages/message-filter.ts';
+import type { Person, Span } from '../messages/filters/message-filter.ts';
 import { commonFilter, folderView, span, toMessageView } from '../messages/messages.mapper.ts';
 import type { ThreadFilter, ThreadMessage, ThreadRecord } from './thread-filter.ts';
 import type { ListThreadsQuery, ThreadView } from './threads.schema.ts';

@@ -4,9 +4,13 @@ import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
-import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/message-columns.ts';
-import { addSpan, filenameCondition, peopleAskedFor } from '../messages/message-conditions.ts';
-import type { MessageFolderRecord } from '../messages/message-filter.ts';
+import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/filters/message-columns.ts';
+import {
+  addSpan,
+  filenameCondition,
+  peopleAskedFor,
+} from '../messages/filters/message-conditions.ts';
+import type { MessageFolderRecord } from '../messages/filters/message-filter.ts';
 import type {
   StoredThread,
   StoredThreadMessage,

@@ -4,7 +4,7 @@ import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { databaseTrouble } from '../../platform/database/database-trouble.ts';
+import { databaseTrouble } from '../../platform/database/health/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { Batcher } from '../../platform/work/batcher.ts';
 import { type Hit, recordHits } from './record-hits.ts';

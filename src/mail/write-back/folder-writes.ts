@@ -23,7 +23,7 @@ import {
   type StoredFolder,
   storeProviderId,
 } from '../folders/store-folder.ts';
-import { renameMessages, addMessagesOfDuplicate } from '../messages/folder-contents.ts';
+import { renameMessages, addMessagesOfDuplicate } from '../messages/mirror/folder-contents.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
 

@@ -24,9 +24,9 @@ import {
   STATE_KEYS,
   writeMessages,
 } from '../messages/message-state.ts';
-import { removeDuplicates } from '../messages/remove-messages.ts';
-import { storeProviderId } from '../messages/store-messages.ts';
-import { vanish } from '../messages/vanished-messages.ts';
+import { removeDuplicates } from '../messages/mirror/remove-messages.ts';
+import { storeProviderId } from '../messages/mirror/store-messages.ts';
+import { vanish } from '../messages/mirror/vanished-messages.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
 
 const READ = `

@@ -9,7 +9,7 @@ import { ApiBearerAuth } from '@nestjs/swagger';
 import type { Request } from 'express';
 import type { Actor } from '../../platform/audit/actor.ts';
 import { currentActor } from '../../platform/audit/current-actor.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { OPERATOR_ROLE, OperatorGuard } from './operator.guard.ts';
 import { operatorOf, type OperatorPrincipal } from './operator-principal.ts';
 import type { OperatorRole } from './operator-role.ts';

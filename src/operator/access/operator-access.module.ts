@@ -8,7 +8,7 @@ import { AdminMeController } from './admin-me.controller.ts';
 import { OperatorCredentials } from './operator-credentials.ts';
 import { OperatorLinks } from './operator-links.service.ts';
 import { OperatorOidcSignIn } from './operator-oidc.service.ts';
-import { OperatorSessions } from './operator-sessions.service.ts';
+import { OperatorSessions } from './sessions/operator-sessions.service.ts';
 import { OperatorTokens } from './operator-tokens.service.ts';
 import { Operators } from './operators.service.ts';
 import { OperatorSessionStrategy } from './strategies/operator-session.strategy.ts';

@@ -5,9 +5,9 @@ import type { Request } from 'express';
 import { FailedAttempts } from '../../platform/auth/failed-attempts.ts';
 import { setRequestActor } from '../../platform/audit/current-actor.ts';
 import { clientAddress } from '../../platform/base/client-address.ts';
-import { RequestBodies } from '../../platform/http/request-bodies.ts';
-import { isConsolePath } from '../../platform/http/surface.ts';
-import { isFromOwnPage } from './csrf.ts';
+import { RequestBodies } from '../../platform/http/bodies/request-bodies.ts';
+import { isConsolePath } from '../../platform/http/listeners/surface.ts';
+import { isFromOwnPage } from './sessions/csrf.ts';
 import { OPERATOR_OF_REQUEST, type OperatorPrincipal, operatorOf } from './operator-principal.ts';
 import { includesRole, type OperatorRole } from './operator-role.ts';
 import {
@@ -15,7 +15,7 @@ import {
   OperatorSignInRequiredError,
   RoleMissingError,
 } from './operator.errors.ts';
-import { presentedSession } from './session-cookie.ts';
+import { presentedSession } from './sessions/session-cookie.ts';
 import { OPERATOR_STRATEGY } from './strategies/operator-strategy-names.ts';
 
 /** Metadata key of the role that a handler needs. */

@@ -1,5 +1,5 @@
 import type { ListedWatch } from '../../accounts/push/list-subscriptions.ts';
-import type { AddressProof } from '../../providers/port/address-proof.ts';
+import type { AddressProof } from '../../providers/port/sign-in/address-proof.ts';
 import type { BillingState, GrantStatus, SyncState } from '../../platform/auth/grant-status.ts';
 import type { Quota } from '../../platform/quotas/quota.ts';
 
@@ -127,7 +127,7 @@ export interface AccountAudit {
 
 /** The rate gate of an account's messages. */
 export interface AccountGateState {
-  /** The circuit breaker lets no message through until then; `null` if it is closed. */
+  /** The circuit breaker lets no message through until then; `null` if it is not stopped. */
   openUntil: Date | null;
   reason: string | null;
   /** Consecutive troubles with its server. */

@@ -3,7 +3,7 @@ import {
   GrantTokens,
   type ManagedToken,
   type WantedToken,
-} from '../../accounts/grants/grant-tokens.service.ts';
+} from '../../accounts/grants/tokens/grant-tokens.service.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';

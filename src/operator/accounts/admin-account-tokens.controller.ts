@@ -2,13 +2,13 @@ import { Body, Controller, Delete, Get, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { successView } from '../../platform/wire/wire.schema.ts';
 import {
   accessTokenView,
   type CreateToken,
   createTokenSchema,
-} from '../../accounts/grants/grant-tokens.schema.ts';
+} from '../../accounts/grants/tokens/grant-tokens.schema.ts';
 import { toAccessTokenView } from '../../accounts/grants/grants.mapper.ts';
 import { OperatorAccess } from '../access/operator-access.decorators.ts';
 import { AccountTokens } from './account-tokens.service.ts';

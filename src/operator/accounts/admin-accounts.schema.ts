@@ -3,7 +3,7 @@ import { WATCH_STATES } from '../../accounts/push/list-subscriptions.ts';
 import { BILLING_STATES, GRANT_STATUSES, SYNC_STATES } from '../../platform/auth/grant-status.ts';
 import { QUOTAS } from '../../platform/quotas/quota.ts';
 import { integerLike } from '../../platform/wire/wire.schema.ts';
-import { ADDRESS_PROOFS } from '../../providers/port/address-proof.ts';
+import { ADDRESS_PROOFS } from '../../providers/port/sign-in/address-proof.ts';
 import { filterText, listOf, tokenPageQuery } from '../search/list.schema.ts';
 import { ACCOUNT_HEALTHS } from './account-health.ts';
 import { LONGEST_SIGN_IN_LINK_SECONDS, SIGN_IN_LINK_SECONDS } from './sign-in-links.service.ts';

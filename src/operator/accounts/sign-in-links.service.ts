@@ -4,7 +4,7 @@ import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';
-import { LoginStarts } from '../../accounts/connect/login-starts.service.ts';
+import { LoginStarts } from '../../accounts/connect/links/login-starts.service.ts';
 
 /** A link with which the user of an account authenticates again. */
 export interface SignInLink {

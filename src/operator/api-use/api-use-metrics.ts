@@ -5,7 +5,7 @@ import {
   apiMonthForecast,
   apiPaidForecast,
   apiUnitsToday,
-} from '../../platform/metrics/metrics.ts';
+} from '../../platform/metrics/sync-metrics.ts';
 import { type ApiUseState, ceilingShare } from './api-use.ts';
 import { OperatorApiUse } from './operator-api-use.ts';
 

@@ -1,4 +1,4 @@
-import type { ApiUseConfig } from '../../platform/config/api-use-config.ts';
+import type { ApiUseConfig } from '../../platform/config/sections/api-use-config.ts';
 import { type CountedUse, forecastOf } from './api-use.ts';
 
 const MILLION = 1_000_000;

@@ -1,5 +1,5 @@
 import type { CompanyApi } from '../../platform/budgets/company-api.ts';
-import type { ApiUseConfig } from '../../platform/config/api-use-config.ts';
+import type { ApiUseConfig } from '../../platform/config/sections/api-use-config.ts';
 
 /* Types and pure functions about what applications use of companies' APIs (docs/adr/0125). */
 

@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { deleteApplication } from '../../accounts/applications/delete-application.ts';
 import { GrantsService } from '../../accounts/grants/grants.service.ts';
-import { deleteAddressLoopsOf } from '../../accounts/grants/prune-address-loops.ts';
+import { deleteAddressLoopsOf } from '../../accounts/grants/proofs/prune-address-loops.ts';
 import { deleteRecordedTexts } from '../../calendar/sms/delete-recorded-texts.ts';
 import { SYSTEM } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
@@ -12,7 +12,7 @@ import { deleteChanges } from '../../platform/changes/delete-changes.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { deleteQuotaUse } from '../../platform/quotas/delete-quota-use.ts';
 import { deleteWebhooksOf } from '../../platform/webhooks/delete-of-application.ts';
-import { forgetRateGates } from '../../platform/work/rate-gates.ts';
+import { forgetRateGates } from '../../platform/work/gates/rate-gates.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import {
   chooseAccounts,

@@ -1,7 +1,7 @@
 import type { Request, Response } from 'express';
-import { csrfToken } from '../access/csrf.ts';
+import { csrfToken } from '../access/sessions/csrf.ts';
 import { operatorOf } from '../access/operator-principal.ts';
-import { presentedSession } from '../access/session-cookie.ts';
+import { presentedSession } from '../access/sessions/session-cookie.ts';
 import type { Viewer } from './kit/actions.ts';
 import { type ConsolePage, consolePage } from './kit/layout.ts';
 

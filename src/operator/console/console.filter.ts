@@ -10,10 +10,10 @@ import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import {
   databaseTrouble,
   describeDatabaseTrouble,
-} from '../../platform/database/database-trouble.ts';
-import { STATUS } from '../../platform/http/problem.filter.ts';
+} from '../../platform/database/health/database-trouble.ts';
+import { STATUS } from '../../platform/http/errors/problem.filter.ts';
 import { OperatorSignInRequiredError } from '../access/operator.errors.ts';
-import { presentedSession } from '../access/session-cookie.ts';
+import { presentedSession } from '../access/sessions/session-cookie.ts';
 import { sendDocument } from './console-response.ts';
 import { bouncePage, problemPage } from './pages/problem.page.ts';
 import { signInPath } from './pages/sign-in.page.ts';

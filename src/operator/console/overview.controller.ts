@@ -3,13 +3,13 @@ import type { Response } from 'express';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { CurrentOperator } from '../access/operator-access.decorators.ts';
 import type { OperatorPrincipal } from '../access/operator-principal.ts';
-import { OperatorSessions } from '../access/operator-sessions.service.ts';
-import { sessionCookie } from '../access/session-cookie.ts';
+import { OperatorSessions } from '../access/sessions/operator-sessions.service.ts';
+import { sessionCookie } from '../access/sessions/session-cookie.ts';
 import { OverviewService } from '../overview/overview.service.ts';
 import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage } from './console-response.ts';
 import { failedRequestsPage } from './pages/failed-requests.page.ts';
-import { overviewPage } from './pages/overview.page.ts';
+import { overviewPage } from './pages/overview/overview.page.ts';
 import { SIGN_IN_PATH } from './pages/sign-in.page.ts';
 
 /** The first page, the requests that failed, and the end of a session. */

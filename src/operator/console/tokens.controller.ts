@@ -1,6 +1,6 @@
 import { Body, Get, Param, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { GrantTokens } from '../../accounts/grants/grant-tokens.service.ts';
+import { GrantTokens } from '../../accounts/grants/tokens/grant-tokens.service.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { OperatorAccess } from '../access/operator-access.decorators.ts';
 import { OperatorAccounts } from '../accounts/operator-accounts.ts';

@@ -4,9 +4,9 @@ import {
   cancelReminders,
   releaseReminders,
   retryReminders,
-} from '../../calendar/notifications/steered-reminders.ts';
-import { settleSend, type Settlement } from '../../mail/outbox/settled-sends.ts';
-import { cancelSends, releaseSends, retrySends } from '../../mail/outbox/steered-sends.ts';
+} from '../../calendar/notifications/plan/steered-reminders.ts';
+import { settleSend, type Settlement } from '../../mail/outbox/steer/settled-sends.ts';
+import { cancelSends, releaseSends, retrySends } from '../../mail/outbox/steer/steered-sends.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { Steered } from '../../job-statuses/steered.ts';
 import type { JobActionName, JobKind } from './job-types.ts';

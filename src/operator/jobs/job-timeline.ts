@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
-import { queuedEvents } from '../../platform/webhooks/queued-events.ts';
+import { queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
 import { isOpen, type JobFacts } from './job-rows.ts';
 import type { JobAttemptInfo, JobSummary, TimelineEntry } from './job-types.ts';
 

@@ -2,9 +2,6 @@ import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { auditTotals } from '../../accounts/sync-schedule/mirror-audits.ts';
 import { MetricSources } from '../../platform/metrics/metric-sources.ts';
 import {
-  auditDifferences,
-  audits,
-  auditsCompared,
   lastFailoverTime,
   messagesHeld,
   messagesQuarantined,
@@ -13,12 +10,17 @@ import {
   queueOldestDue,
   queueOverdue,
   queueRows,
+  webhooks,
+  workers,
+} from '../../platform/metrics/queue-metrics.ts';
+import {
+  auditDifferences,
+  audits,
+  auditsCompared,
   syncDue,
   syncFailing,
   syncLag,
-  webhooks,
-  workers,
-} from '../../platform/metrics/metrics.ts';
+} from '../../platform/metrics/sync-metrics.ts';
 import {
   isSilent,
   lastFailover,

@@ -1,9 +1,9 @@
 import { hostname } from 'node:os';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
-import { CLOCK_TOLERANCE_SECONDS } from '../../platform/database/database-clock.ts';
+import { CLOCK_TOLERANCE_SECONDS } from '../../platform/database/health/database-clock.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { Failover } from '../../platform/work/failover.ts';
-import { DEAD_AFTER_SECONDS } from '../../platform/work/queue-statements.ts';
+import type { Failover } from '../../platform/work/workers/failover.ts';
+import { DEAD_AFTER_SECONDS } from '../../platform/work/queue/queue-statements.ts';
 import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
 import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts';
 import { SYNC_FAILING } from '../accounts/sync-failing.ts';
@@ -92,7 +92,7 @@ const WEBHOOKS = `
 
 const WORKERS = `
   select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
-  from worker order by id limit 1000`;
+  from worker where moved_at is null order by id limit 1000`;
 
 const LOST_WORKERS = `
   select l.id, l.host, l.pid, l.lost_at as "lostAt",

@@ -2,7 +2,7 @@ import { hostname } from 'node:os';
 import { Inject, Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { clockAhead } from '../../platform/database/database-clock.ts';
+import { clockAhead } from '../../platform/database/health/database-clock.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { MetricsDatabase } from '../../platform/metrics/metrics-database.ts';
 import { Readiness } from '../../platform/work/readiness.ts';

@@ -3,7 +3,7 @@ import type { Failure } from '../../platform/request-counts/request-counts.ts';
 import type { FailingCheck } from '../../platform/work/readiness.ts';
 import type { ApiUseState } from '../api-use/api-use.ts';
 import type { DiskForecast } from '../capacity/capacity.ts';
-import type { Failover } from '../../platform/work/failover.ts';
+import type { Failover } from '../../platform/work/workers/failover.ts';
 
 /*
  * What an operator sees first: numbers of the whole installation, over all processes, read from the

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { ApiBasicAuth, ApiBearerAuth, ApiExtension, ApiSecurity } from '@nestjs/swagger';
 import type { Request } from 'express';
-import { ApiBetaErrors, ApiErrors } from '../http/error.schema.ts';
+import { ApiBetaErrors, ApiErrors } from '../http/errors/error.schema.ts';
 import { AccountGuard, ApplicationGuard, ApplicationSecretGuard } from './guards.ts';
 import { ACCESS_RULE, type AccessRule, PUBLIC_ROUTE } from './access-rule.ts';
 import { type AccountPrincipal, type ApplicationPrincipal, principalOf } from './principal.ts';

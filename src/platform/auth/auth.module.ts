@@ -2,7 +2,7 @@ import { Global, Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { PassportModule } from '@nestjs/passport';
 import { RateLimits } from '../http/rate-limits.ts';
-import { RequestBodies } from '../http/request-bodies.ts';
+import { RequestBodies } from '../http/bodies/request-bodies.ts';
 import { RefusalRecorder } from '../refusals/refusal-recorder.ts';
 import { FailedAttempts } from './failed-attempts.ts';
 import { PublicRouteGuard } from './guards.ts';

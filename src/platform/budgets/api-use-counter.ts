@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import type { Clock } from '../base/time/clock.ts';
 import type { Database } from '../database/sql.ts';
-import { apiUnits } from '../metrics/metrics.ts';
+import { apiUnits } from '../metrics/sync-metrics.ts';
 import { dayOf } from '../quotas/quota.ts';
 import { ownCeilings } from './api-ceilings.ts';
 import { addApiUse, usedOn } from './api-use-rows.ts';

@@ -1,4 +1,4 @@
-import type { BudgetLimit } from '../config/budget-config.ts';
+import type { BudgetLimit } from '../config/sections/budget-config.ts';
 
 /* Types and pure functions of budgets. */
 

@@ -7,7 +7,7 @@ import { BudgetExhaustedError } from './budget-exhausted-error.ts';
 import { bucketOf, type BudgetPriority, type BudgetShare, reserveOf } from './budget-limit.ts';
 import { MailboxSlots } from './mailbox-slots.ts';
 import { noteBudget } from '../metrics/budget-shares.ts';
-import { budgetRefusals } from '../metrics/metrics.ts';
+import { budgetRefusals } from '../metrics/sync-metrics.ts';
 
 /** How long `take` waits for units that will soon be there, in milliseconds. */
 const PATIENCE_MS: Readonly<Record<BudgetPriority, number>> = {

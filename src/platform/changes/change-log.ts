@@ -4,7 +4,7 @@ import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 import { signals, wakeAfterCommit } from '../work/signals.ts';
 import { columnsOf, afterCommit, type Sql } from '../database/sql.ts';
 import { currentTraceparent } from '../tracing/traceparent.ts';
-import { withDeliveries, queueDeliveries } from '../webhooks/queue-deliveries.ts';
+import { withDeliveries, queueDeliveries } from '../webhooks/delivery/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from './writer-keys.ts';
 

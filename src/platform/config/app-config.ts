@@ -2,17 +2,18 @@ import { z } from 'zod';
 import { address, companyAddresses, companyVariables } from './company-addresses.ts';
 import { OperatorError } from '../base/errors/operator-error.ts';
 import { isEgressAllowEntry } from '../egress/egress-policy.ts';
-import { operatorConfig, operatorVariables } from './operator-config.ts';
+import { operatorConfig, operatorVariables } from './sections/operator-config.ts';
 import { LOG_LEVELS } from '../base/log-level.ts';
-import { operatorMailConfig, operatorMailVariables } from './operator-mail.ts';
-import { budgetConfig, budgetVariables } from './budget-config.ts';
-import { databaseConfig, databaseVariables } from './database-config.ts';
+import { operatorMailConfig, operatorMailVariables } from './sections/operator-mail.ts';
+import { budgetConfig, budgetVariables } from './sections/budget-config.ts';
+import { databaseConfig, databaseVariables } from './sections/database-config.ts';
+import { defaultEgressAllow } from './egress-allow.ts';
 import { renamedVariables } from './renamed-variables.ts';
-import { quotaConfig, quotaVariables } from './quota-config.ts';
-import { smsConfig, smsVariables } from './sms-config.ts';
+import { quotaConfig, quotaVariables } from './sections/quota-config.ts';
+import { smsConfig, smsVariables } from './sections/sms-config.ts';
 import { parseKeyRing } from './key-ring.ts';
 import { pushUrl } from './push-url.ts';
-import { tlsConfig, tlsVariables } from './tls-config.ts';
+import { tlsConfig, tlsVariables } from './sections/tls-config.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 import { wholeNumber } from './whole-number.ts';
 
@@ -168,9 +169,10 @@ function withoutEmpty(environment: Environment): Environment {
 
 /**
  * Builds the configuration from the environment.
- * @param local values from local mode. With an embedded database, outgoing requests may reach
- *   loopback addresses (docs/adr/0006)
- * @throws {ConfigError} naming every variable that is missing or wrong
+ * @param local values from local mode. With an embedded database, outgoing requests may reach more
+ *   addresses (`defaultEgressAllow`)
+ * @throws {ConfigError} naming every variable with a wrong value, or, if all values are right, every
+ *   variable that is missing
  */
 export function loadConfig(environment: Environment, local: LocalDefaults = {}) {
   const present = withoutEmpty(environment);
@@ -249,7 +251,9 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
      * Host names, addresses or CIDR ranges that outgoing requests may reach over plain http and
      * even if they are private.
      */
-    egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
+    egressAllow:
+      env.EGRESS_ALLOW ??
+      defaultEgressAllow({ embedded, environment: env.NODE_ENV, host: env.HOST }),
     /**
      * Base address of a database of mail servers (Thunderbird's ISPDB), without a trailing slash.
      * Carillon queries it if it finds the mail servers of a domain in no other way. `null` = none.

@@ -30,8 +30,6 @@ export const queueColumns = {
   fence: p.integer().default(0),
   /** Id of the row in `worker` that has claimed this row. */
   workerId: p.integer().nullable(),
-  /** Hash of the account modulo 64: a partition key for larger installations later. */
-  shard: p.smallint().default(0),
   /** 0 waiting, 1 claimed. */
   state: p.smallint().default(0),
   attempt: p.smallint().default(0),

@@ -1,6 +1,6 @@
 import pg from 'pg';
-import { databaseTrouble } from './database-trouble.ts';
-import { SERVER_COLUMNS, type ServerRow, timelines } from './timelines.ts';
+import { databaseTrouble } from './health/database-trouble.ts';
+import { SERVER_COLUMNS, type ServerRow, timelines } from './health/timelines.ts';
 import { parseTimestamp } from './timestamps.ts';
 
 /* How connections to PostgreSQL are set up, what limits them, and how their values are read. */

@@ -3,8 +3,8 @@ import { monotonicMs } from '../base/time/clock.ts';
 import { parseDatabaseUrl, type SessionKind } from '../config/database-url.ts';
 import { Logger } from '../nest/light.ts';
 import { answered } from './connections.ts';
-import { databaseTrouble, TOO_MANY_CONNECTIONS } from './database-trouble.ts';
-import { SERVER_COLUMNS, timelineOf } from './timelines.ts';
+import { databaseTrouble, TOO_MANY_CONNECTIONS } from './health/database-trouble.ts';
+import { SERVER_COLUMNS, type ServerRow, timelineOf, timelines } from './health/timelines.ts';
 
 /*
  * Which host of DATABASE_URL the connections of this process go to (docs/adr/0128). Every
@@ -67,9 +67,9 @@ const ROLE = `
   pg_is_in_recovery() as standby, current_setting('transaction_read_only') = 'on' as "readOnly"`;
 const ASK = `select ${ROLE}, ${SERVER_COLUMNS}`;
 /** For servers that refuse to show their timeline. */
-const ASK_LESS = `select ${ROLE}, null as segment`;
+const ASK_LESS = `select ${ROLE}, '' as server, null as segment`;
 
-type Reply = { standby: boolean; readOnly: boolean; segment: string | null };
+type Reply = { standby: boolean; readOnly: boolean } & Pick<ServerRow, 'server' | 'segment'>;
 
 const late = (host: Host): Answer => ({
   host,
@@ -92,9 +92,13 @@ async function ask(host: Host, sessions: SessionKind): Promise<Answer> {
       if (databaseTrouble(error) !== null) throw error;
       return read(ASK_LESS);
     });
-    const { standby = true, readOnly = true, segment = null } = rows[0] ?? {};
+    const { standby = true, readOnly = true, server = '', segment = null } = rows[0] ?? {};
     const refused = { any: false, primary: standby, 'read-write': standby || readOnly }[sessions];
-    return { host, usable: !refused, timeline: segment === null ? 0 : timelineOf(segment) };
+    const timeline = segment === null ? 0 : timelineOf(segment);
+    // The successor of a server that was replaced may need longer to answer, and is waited for.
+    const replaced = segment === null ? null : timelines.replaced(server, timeline);
+    if (replaced) throw replaced;
+    return { host, usable: !refused, timeline };
   } catch (error) {
     return { host, usable: false, timeline: 0, error: error as Error };
   } finally {

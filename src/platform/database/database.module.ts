@@ -15,15 +15,15 @@ import {
 import type pg from 'pg';
 import { Clock } from '../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { DatabaseClock } from './database-clock.ts';
+import { DatabaseClock } from './health/database-clock.ts';
 import { connectionTo } from './database-hosts.ts';
-import { returnLostConnections } from './lost-connections.ts';
+import { returnLostConnections } from './health/lost-connections.ts';
 import { listPool } from './open-pools.ts';
 import { RequestContexts } from './request-contexts.ts';
 import { answerLimitMs, connectionOptions, types } from './connections.ts';
 import { transactionCommitted } from './orm-transactions.ts';
 import { Database } from './sql.ts';
-import { TimelineWatch } from './timeline-watch.ts';
+import { TimelineWatch } from './health/timeline-watch.ts';
 
 /** Maximum time that a statement of a request may run. */
 const REQUEST_STATEMENT_MS = 15_000;

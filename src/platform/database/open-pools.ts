@@ -1,5 +1,6 @@
 import type pg from 'pg';
-import { watchWrites } from './refused-writes.ts';
+import { commitWaits } from './commit-waits.ts';
+import { watchWrites } from './health/refused-writes.ts';
 
 /** A pool of database connections of this process. */
 export interface OpenPool {
@@ -20,10 +21,14 @@ export function openPools(): Iterable<OpenPool> {
   return listed;
 }
 
-/** Lists a pool, for metrics, until it has ended. Watches its writes for the readiness check. */
+/**
+ * Lists a pool, for metrics, until it has ended. Watches its writes for the readiness check, and
+ * its commits.
+ */
 export function listPool(name: string, pool: pg.Pool): OpenPool {
   openPools();
   watchWrites(pool);
+  commitWaits.watch(pool);
   const one = { name, pool, max: pool.options.max, waits: 0 };
   listed.add(one);
   return one;

@@ -9,6 +9,7 @@ import {
   STEADY_PLAN_SETTINGS,
   types,
 } from './connections.ts';
+import { commitWaits } from './commit-waits.ts';
 import { connectionTo } from './database-hosts.ts';
 import { listPool, noteUse, type OpenPool } from './open-pools.ts';
 
@@ -121,6 +122,8 @@ export class SqlPool implements SqlConnection {
     values: readonly unknown[] = [],
     options: QueryOptions = {},
   ): Promise<R[]> {
+    // Reads need the connection more than a statement that would be refused on it.
+    commitWaits.admit(text);
     noteUse(this.#listed);
     const client = await this.#pool.connect();
     let failure: Error | undefined;
@@ -204,13 +207,17 @@ export class SqlPool implements SqlConnection {
     await this.#pool.end();
   }
 
-  /** @throws {Error} also if the server does not answer: then the connection is closed */
+  /**
+   * @throws {Error} also if the server does not answer: then the connection is closed
+   * @throws {CommitsWaitError} if the statement may write, and no commit would end
+   */
   async #run<R extends object>(
     client: pg.PoolClient,
     text: string,
     values: readonly unknown[],
     { prepared = true, statementTimeoutMs }: QueryOptions,
   ): Promise<R[]> {
+    commitWaits.admit(text);
     const name = prepared && this.#prepares ? statementName(text) : undefined;
     const statement = { name, text, values: [...values] };
     const limitMs =

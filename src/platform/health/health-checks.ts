@@ -1,15 +1,15 @@
 import { MikroORM } from '@mikro-orm/postgresql';
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import { databaseAddress } from '../work/database-identity.ts';
-import { describeDatabaseTrouble } from '../database/database-trouble.ts';
+import { databaseAddress } from '../work/workers/database-identity.ts';
+import { describeDatabaseTrouble } from '../database/health/database-trouble.ts';
 import { connectionTo } from '../database/database-hosts.ts';
-import { refusedWrite } from '../database/refused-writes.ts';
+import { refusedWrite } from '../database/health/refused-writes.ts';
 import { type CheckResult, type Problem, Readiness, STOPPING } from '../work/readiness.ts';
 import { Database } from '../database/sql.ts';
 import { Draining } from '../http/http.module.ts';
 import { MetricSources } from '../metrics/metric-sources.ts';
-import { checkOk } from '../metrics/metrics.ts';
+import { checkOk } from '../metrics/database-metrics.ts';
 import type { ReadyView } from './health.schema.ts';
 
 const ACCEPTS = `

@@ -2,7 +2,7 @@ import { Controller, Get, HttpStatus, Req, Res } from '@nestjs/common';
 import { ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../auth/access.decorators.ts';
-import { arrivedAtOperators } from '../http/operator-listener.ts';
+import { arrivedAtOperators } from '../http/listeners/operator-listener.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
 import { HealthChecks } from './health-checks.ts';
 import { aliveView, readyView } from './health.schema.ts';

@@ -1,4 +1,5 @@
 import type { Sql } from '../database/sql.ts';
+import type { WaitingSession } from './commit-clock.ts';
 
 /** What the primary says about its standbys. */
 export interface StandbyState {
@@ -11,11 +12,8 @@ export interface StandbyState {
    * if no receiver at all is connected.
    */
   missing: boolean;
-  /**
-   * For how many seconds the oldest statement of our role has been running whose commit waits for a
-   * standby; 0 if none waits.
-   */
-  commitWaitSeconds: number;
+  /** Sessions of our role whose commits wait for a standby: at most 1000, oldest first. */
+  waiting: WaitingSession[];
   /**
    * Bytes of the write-ahead log that each standby has not stored, by its `application_name`. Empty
    * without the role `pg_monitor`.
@@ -43,8 +41,10 @@ const STATE = `
        else count(*) end from receiver)
       < coalesce((regexp_match(names, '^\\s*(?:(?:first|any)\\s+)?(\\d+)\\s*\\(', 'i'))[1]::int, 1)
       as missing,
-    (select coalesce(extract(epoch from clock_timestamp() - min(query_start)), 0)::float8
-     from pg_stat_activity where wait_event = 'SyncRep') as "commitWaitSeconds",
+    (select coalesce(json_agg(json_build_object('session', pid, 'began', query_start, 'seconds', seconds)), '[]')
+     from (
+       select pid, query_start, extract(epoch from clock_timestamp() - query_start)::float8 as seconds
+       from pg_stat_activity where wait_event = 'SyncRep' order by query_start limit 1000) commit) as waiting,
     (select coalesce(json_agg(json_build_object('name', name, 'bytes', bytes)), '[]')
      from (
        select name, max(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn))::float8 as bytes

@@ -1,6 +1,7 @@
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { monotonicMs } from '../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { commitWaits } from '../database/commit-waits.ts';
 import { MetricSources } from '../metrics/metric-sources.ts';
 import { MetricsDatabase } from '../metrics/metrics-database.ts';
 import {
@@ -8,25 +9,31 @@ import {
   databaseStandbyLag,
   databaseStandbys,
   databaseSynchronous,
-} from '../metrics/metrics.ts';
+  databaseSynchronousExpected,
+} from '../metrics/database-metrics.ts';
 import { Readiness } from '../work/readiness.ts';
+import { CommitClock } from './commit-clock.ts';
 import { readStandbys, type StandbyState } from './standby-state.ts';
 
-/** How long a state counts. */
+/** How long a state counts, and the time between two readings while commits wait for a standby. */
 const FRESH_MS = 1_000;
 /** Commits that take longer wait for a standby that does not answer. */
 const LONGEST_WAIT_SECONDS = 3;
 
-/**
- * Why no change can be stored, judged by the standbys; `null` if changes can be stored. The text
- * names no host.
- * @param required whether changes are accepted only while commits wait for a standby
- */
-export function standbyProblem(state: StandbyState, required: boolean): string | null {
-  if (!state.synchronous)
-    return required ? 'DATABASE_SYNCHRONOUS is required, but commits wait for no standby' : null;
-  if (state.missing) return 'commits wait for a synchronous standby that is not connected';
-  return state.commitWaitSeconds > LONGEST_WAIT_SECONDS
+/** A state, and how long each of its commits has been waiting. */
+interface Reading {
+  state: StandbyState;
+  /** Seconds of each session of `state.waiting`. */
+  waits: readonly number[];
+}
+
+const longestOf = ({ waits }: Reading): number => Math.max(0, ...waits);
+
+/** Why no commit ends, or `null`. The text names no host. */
+function commitProblem(reading: Reading): string | null {
+  if (!reading.state.synchronous) return null;
+  if (reading.state.missing) return 'commits wait for a synchronous standby that is not connected';
+  return longestOf(reading) > LONGEST_WAIT_SECONDS
     ? `commits have been waiting for a synchronous standby for more than ${LONGEST_WAIT_SECONDS} s`
     : null;
 }
@@ -34,13 +41,18 @@ export function standbyProblem(state: StandbyState, required: boolean): string |
 /**
  * Watches whether commits end, and what standbys lack: a readiness check, metrics, and the reason
  * to refuse changes (docs/adr/0128). The state is read when somebody asks, once a second at most.
+ * While commits wait for a standby, it is read each second, so that nothing is written in vain
+ * (docs/adr/0135).
  */
 @Injectable()
-export class Standbys implements OnModuleInit {
+export class Standbys implements OnModuleInit, OnApplicationShutdown {
   readonly #required: boolean;
-  #known: StandbyState | null = null;
+  readonly #clock = new CommitClock();
+  #known: Reading | null = null;
   #knownMs = -Infinity;
-  #reading: Promise<StandbyState> | null = null;
+  #reading: Promise<Reading> | null = null;
+  #timer: NodeJS.Timeout | undefined;
+  #stopped = false;
 
   constructor(
     @Inject(APP_CONFIG) config: AppConfig,
@@ -48,22 +60,29 @@ export class Standbys implements OnModuleInit {
     private readonly readiness: Readiness,
     private readonly sources: MetricSources,
   ) {
-    this.#required = config.database.synchronousRequired;
+    const { synchronous } = config.database;
+    this.#required = synchronous === 'required';
+    databaseSynchronousExpected.set(synchronous === 'optional' ? 0 : 1);
   }
 
-  onModuleInit(): void {
-    this.readiness.register('standby', async () =>
-      standbyProblem(await this.#state(), this.#required),
-    );
+  async onModuleInit(): Promise<void> {
+    this.readiness.register('standby', async () => this.#problemOf(await this.#read()));
     this.sources.add({
       name: 'standbys',
       seconds: 0,
       metrics: [databaseSynchronous, databaseStandbys, databaseCommitWait, databaseStandbyLag],
       read: async () => {
-        const state = await this.#state();
-        return () => show(state);
+        const reading = await this.#read();
+        return () => show(reading);
       },
     });
+    // A process that starts while no commit ends must know it before it writes.
+    await this.#read().catch(() => undefined);
+  }
+
+  onApplicationShutdown(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
   }
 
   /**
@@ -72,28 +91,58 @@ export class Standbys implements OnModuleInit {
    * fails by itself.
    */
   async problem(): Promise<string | null> {
-    const reading = this.#state().catch(() => null);
-    if (!this.#required && this.#known?.synchronous !== true) return null;
-    const state = await reading;
-    return state && standbyProblem(state, this.#required);
+    const reading = this.#read().catch(() => null);
+    if (!this.#required && this.#known?.state.synchronous !== true) return null;
+    const known = await reading;
+    return known && this.#problemOf(known);
   }
 
-  async #state(): Promise<StandbyState> {
+  #problemOf(reading: Reading): string | null {
+    return this.#required && !reading.state.synchronous
+      ? 'DATABASE_SYNCHRONOUS is required, but commits wait for no standby'
+      : commitProblem(reading);
+  }
+
+  async #read(): Promise<Reading> {
     if (this.#known && monotonicMs() - this.#knownMs < FRESH_MS) return this.#known;
-    this.#reading ??= this.#read().finally(() => (this.#reading = null));
+    return this.#readOnce();
+  }
+
+  /** Reads the state, unless it is being read. */
+  #readOnce(): Promise<Reading> {
+    this.#reading ??= this.#readNow().finally(() => {
+      this.#reading = null;
+      this.#readLater();
+    });
     return this.#reading;
   }
 
-  async #read(): Promise<StandbyState> {
-    this.#known = await readStandbys(this.database);
+  async #readNow(): Promise<Reading> {
+    const state = await readStandbys(this.database);
     this.#knownMs = monotonicMs();
+    const waits = this.#clock.measure(state.waiting, this.#knownMs);
+    this.#known = { state, waits };
+    const late = state.waiting.filter((_, index) => (waits[index] ?? 0) > LONGEST_WAIT_SECONDS);
+    commitWaits.note(
+      commitProblem(this.#known) !== null,
+      late.map(({ session }) => session),
+    );
     return this.#known;
+  }
+
+  #readLater(): void {
+    clearTimeout(this.#timer);
+    if (this.#stopped || this.#known?.state.synchronous !== true) return;
+    // The readiness check reports an error.
+    this.#timer = setTimeout(() => void this.#readOnce().catch(() => undefined), FRESH_MS);
+    this.#timer.unref();
   }
 }
 
-function show({ synchronous, standbys, commitWaitSeconds, lags }: StandbyState): void {
+function show(reading: Reading): void {
+  const { synchronous, standbys, lags } = reading.state;
   databaseSynchronous.set(synchronous ? 1 : 0);
   databaseStandbys.set(standbys);
-  databaseCommitWait.set(commitWaitSeconds);
+  databaseCommitWait.set(longestOf(reading));
   for (const { name, bytes } of lags) databaseStandbyLag.set({ standby: name }, bytes);
 }

@@ -1,8 +1,8 @@
 import { applyDecorators, HttpCode, HttpStatus, UseGuards } from '@nestjs/common';
 import { ApiExtension, ApiOperation, ApiResponse } from '@nestjs/swagger';
 import type { ZodType } from 'zod';
-import { UnknownNamesGuard } from './unknown-names.guard.ts';
-import { expectShape } from './response-shape.ts';
+import { UnknownNamesGuard } from './names/unknown-names.guard.ts';
+import { expectShape } from './responses/response-shape.ts';
 
 /** Key in an operation of the document: the operation that it is another address of. */
 export const ALIAS_OF = 'x-alias-of';

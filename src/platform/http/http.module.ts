@@ -6,7 +6,7 @@ import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { LOG_DESTINATION, type LogDestination } from '../config/log-destination.ts';
 import { RequestCountRecorder } from '../request-counts/request-count-recorder.ts';
 import { loggerOptions, logRequests } from './logging.ts';
-import { ProblemFilter } from './problem.filter.ts';
+import { ProblemFilter } from './errors/problem.filter.ts';
 import { Routes } from './routes.ts';
 import { SchemaValidationPipe } from './validation.pipe.ts';
 

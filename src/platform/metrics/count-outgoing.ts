@@ -1,6 +1,6 @@
 import { monotonicMs } from '../base/time/clock.ts';
 import { countResult } from './count-result.ts';
-import { providerRequests, providerSeconds } from './metrics.ts';
+import { providerRequests, providerSeconds } from './sync-metrics.ts';
 
 /**
  * Makes a request to an HTTP service of a provider, counts it and notes its duration.

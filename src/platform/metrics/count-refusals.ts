@@ -1,5 +1,5 @@
 import { refusals } from '../refusals/refusals.ts';
-import { loginsRefused, requestsLimited } from './metrics.ts';
+import { loginsRefused, requestsLimited } from './request-metrics.ts';
 
 // Guards and limits cannot import the metrics, whose page they protect.
 refusals.listen((refused) => {

@@ -1,7 +1,7 @@
 import type { NextFunction, Request, Response } from 'express';
 import { monotonicMs } from '../base/time/clock.ts';
 import { failureText, requestCounts } from '../request-counts/request-counts.ts';
-import { httpRequests, httpSeconds } from './metrics.ts';
+import { httpRequests, httpSeconds } from './request-metrics.ts';
 
 /** Requests of these methods have a series of their own; a client may invent others. */
 const METHODS = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']);

@@ -1,5 +1,5 @@
 import type { Counter } from 'prom-client';
-import { providerRequests, syncPasses, tokenRefreshes } from './metrics.ts';
+import { providerRequests, syncPasses, tokenRefreshes } from './sync-metrics.ts';
 
 /** Results that alerts look for, of each counter. */
 const RESULTS = new Map<Counter, { label: string; values: readonly string[] }>([

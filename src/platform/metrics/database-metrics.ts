@@ -56,6 +56,13 @@ export const databaseSynchronous = new Gauge({
   help: 'Installation: 1 if commits wait for a standby (synchronous_standby_names and synchronous_commit), else 0',
 });
 
+/** What the settings of this process say about `databaseSynchronous`. */
+export const databaseSynchronousExpected = new Gauge({
+  ...shared,
+  name: 'carillon_database_synchronous_expected',
+  help: '1 if commits should wait for a standby (DATABASE_SYNCHRONOUS is expected or required), else 0',
+});
+
 /** Installation: standbys. */
 export const databaseStandbys = new Gauge({
   ...shared,
@@ -67,7 +74,7 @@ export const databaseStandbys = new Gauge({
 export const databaseCommitWait = new Gauge({
   ...shared,
   name: 'carillon_database_commit_wait_seconds',
-  help: 'Installation: how long the oldest statement whose commit waits for a synchronous standby has been running; 0 if none waits',
+  help: 'Installation: how long the oldest commit has been waiting for a synchronous standby; 0 if none waits',
 });
 
 /** Installation: what each standby lacks. */

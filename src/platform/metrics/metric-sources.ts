@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { monotonicMs } from '../base/time/clock.ts';
 import type { Sql } from '../database/sql.ts';
 import { MetricsDatabase } from './metrics-database.ts';
-import { sourceUp } from './metrics.ts';
+import { sourceUp } from './database-metrics.ts';
 
 /** Metrics that are read when the page is requested, all of them together. */
 export interface MetricSource {

@@ -5,7 +5,6 @@ import { openPools } from '../database/open-pools.ts';
 import { lowestBudgets } from './budget-shares.ts';
 import { MetricSources } from './metric-sources.ts';
 import {
-  budgetLeft,
   databaseBytes,
   databaseConnections,
   databaseConnectionsMax,
@@ -15,8 +14,9 @@ import {
   poolWaiting,
   poolWaits,
   processInfo,
-  registry,
-} from './metrics.ts';
+} from './database-metrics.ts';
+import { registry } from './registry.ts';
+import { budgetLeft } from './sync-metrics.ts';
 
 const CONNECTIONS = `
   select

@@ -3,7 +3,7 @@ import { newId } from '../base/ids/ids.ts';
 import { Clock } from '../base/time/clock.ts';
 import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
-import type { QuotaConfig } from '../config/quota-config.ts';
+import type { QuotaConfig } from '../config/sections/quota-config.ts';
 import { columnsOf, afterCommit, Database, type Sql } from '../database/sql.ts';
 import { recordChanges } from '../changes/change-log.ts';
 import {

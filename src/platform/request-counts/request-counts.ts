@@ -1,5 +1,5 @@
 import type { Response } from 'express';
-import { databaseTrouble, describeDatabaseTrouble } from '../database/database-trouble.ts';
+import { databaseTrouble, describeDatabaseTrouble } from '../database/health/database-trouble.ts';
 import { DomainError } from '../base/errors/domain-error.ts';
 
 /** How a request failed, without anything that its client sent. */

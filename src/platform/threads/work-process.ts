@@ -28,6 +28,26 @@ export interface ProcessMemory {
   residentMb: number;
 }
 
+/**
+ * Starts the program of a `WorkProcess`.
+ * @throws {Error} if the system has no memory or no process left. Some of these errors are events
+ *   of a process without a `pid` instead
+ */
+export type StartProcess = () => ChildProcess;
+
+/** Starts the program in which untrusted input is read. */
+export const startProcess: StartProcess = () =>
+  fork(SCRIPT, {
+    // Bytes arrive as bytes.
+    serialization: 'advanced',
+    // Code that reads untrusted input must not see the keys and passwords of the environment.
+    env: {},
+    // Options of this process, such as that of a debugger, are not meant for others.
+    execArgv: [],
+    // Libraries may print what they read, and mail does not belong in the log.
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+  });
+
 /** A process for one item. It ends with the item, so that nothing of the input stays in memory. */
 export class WorkProcess implements Runner {
   readonly #child: ChildProcess;
@@ -40,28 +60,22 @@ export class WorkProcess implements Runner {
   alive = true;
   usedMb = 0;
 
+  /** @throws {Error} if no process can be started */
   constructor(
     private readonly memory: ProcessMemory,
     private readonly events: RunnerEvents,
+    start: StartProcess = startProcess,
   ) {
-    this.#child = fork(SCRIPT, {
-      // Bytes arrive as bytes.
-      serialization: 'advanced',
-      // Code that reads untrusted input must not see the keys and passwords of the environment.
-      env: {},
-      // Options of this process, such as that of a debugger, are not meant for others.
-      execArgv: [],
-      // Libraries may print what they read, and mail does not belong in the log.
-      stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    });
+    this.#child = start();
     // The program may end while a process works.
     this.#child.unref();
     this.#child.channel?.unref();
     this.#child.on('message', (reply) => this.#take(reply as ProcessReply));
     this.#child.once('close', () => this.#close());
     this.#child.on('error', (error) => {
-      void this.end('crash', error);
-      if (this.#child.pid === undefined) this.#close();
+      const started = this.#child.pid !== undefined;
+      void this.end(started ? 'crash' : 'busy', error);
+      if (!started) this.#close();
     });
   }
 

@@ -1,4 +1,6 @@
+import { fork } from 'node:child_process';
 import { task, type TaskLimits } from './task.ts';
+import { startProcess } from './work-process.ts';
 import { WorkThreads } from './work-threads.ts';
 
 const MB = 2 ** 20;
@@ -140,6 +142,29 @@ describe('WorkThreads', () => {
     const long = act({ lane: 'long', timeMs: limit === 'time' ? 500 : 60_000 });
     const results = await pool.runAll(long, 'a', [input, { say: 'after' }]);
     expect(results).toEqual([{ error: expect.objectContaining({ limit }) }, { output: 'after' }]);
+  });
+
+  it.each([
+    [
+      'throws',
+      () => {
+        throw Object.assign(new Error('spawn ENOMEM'), { code: 'ENOMEM' });
+      },
+    ],
+    ['reports an error later', () => fork('-', { execPath: '/nowhere', stdio: 'ignore' })],
+  ])('refuses long work as busy when the start of a process %s', async (_how, start) => {
+    let fails = true;
+    const strained = new WorkThreads(lanes, () => (fails ? start() : startProcess()));
+    const long = act({ lane: 'long', timeMs: 60_000 });
+    const busy = { error: expect.objectContaining({ limit: 'busy', kind: 'unavailable' }) };
+    const calls = ['a', 'b'].map((key) => strained.runAll(long, key, [{ say: 'one' }, { say: 'two' }]));
+    expect(await Promise.all(calls)).toEqual([
+      [busy, busy],
+      [busy, busy],
+    ]);
+    fails = false;
+    expect(await strained.run(long, 'a', { say: 'again' })).toBe('again');
+    await strained.close();
   });
 
   it('ends the one that uses most memory if all together use too much', async () => {

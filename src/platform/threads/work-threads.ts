@@ -4,7 +4,7 @@ import { sizeOf } from './size-of.ts';
 import type { Task, TaskLimits } from './task.ts';
 import type { Runner, WorkItem, WorkResult } from './runner.ts';
 import { type WorkLimit, WorkLimitError } from './work-errors.ts';
-import { type ProcessMemory, WorkProcess } from './work-process.ts';
+import { type ProcessMemory, type StartProcess, WorkProcess } from './work-process.ts';
 import { type ThreadMemory, WorkThread } from './work-thread.ts';
 
 /** How many threads or processes a lane has, and how much work may wait for them. */
@@ -69,11 +69,15 @@ interface Call {
 export class WorkThreads implements OnApplicationShutdown {
   readonly #lanes: Record<TaskLimits['lane'], Lane>;
 
-  constructor(@Optional() private readonly limits: WorkLimits = WORK_LIMITS) {
+  /** @param start starts a process; default: the program that works */
+  constructor(
+    @Optional() private readonly limits: WorkLimits = WORK_LIMITS,
+    @Optional() start?: StartProcess,
+  ) {
     const measured = () => this.#compare();
     this.#lanes = {
-      short: new Lane(limits.short, measured),
-      long: new Lane(limits.long, measured),
+      short: new Lane(limits.short, measured, start),
+      long: new Lane(limits.long, measured, start),
     };
   }
 
@@ -163,6 +167,7 @@ class Lane {
   constructor(
     private readonly limits: LaneLimits,
     private readonly measured: () => void,
+    private readonly startProcess?: StartProcess,
   ) {}
 
   get runners(): readonly LaneRunner[] {
@@ -210,12 +215,12 @@ class Lane {
 
   async close(): Promise<void> {
     this.#closed = true;
-    for (const call of this.#queue.splice(0)) fail(call.items);
+    for (const call of this.#queue.splice(0)) refuse(call.items, 'closed');
     await Promise.all(this.runners.map((runner) => runner.end('closed')));
   }
 
   #enqueue(call: Call): void {
-    if (this.#closed) return fail(call.items);
+    if (this.#closed) return refuse(call.items, 'closed');
     if (call.items.length > 0) this.#queue.push(call);
     this.#schedule();
   }
@@ -224,11 +229,26 @@ class Lane {
     for (;;) {
       const at = this.#nextCall();
       const call = at === -1 ? undefined : this.#queue[at];
-      const runner = call && (this.#idleRunner() ?? this.#start());
+      const runner = call && this.#runnerFor();
       if (!call || !runner) return;
       this.#queue.splice(at, 1);
       this.#served.set(call.key, ++this.#servings);
       runner.begin(call);
+    }
+  }
+
+  /**
+   * Returns an idle or a new runner. If the system has no memory or no process left for one, the
+   * call waits for the runners that there are. Without any, all calls are refused as `busy`: none
+   * of them would ever be begun.
+   */
+  #runnerFor(): LaneRunner | undefined {
+    try {
+      return this.#idleRunner() ?? this.#start();
+    } catch (error) {
+      if (this.#runners.size === 0)
+        for (const { items } of this.#queue.splice(0)) refuse(items, 'busy', error);
+      return undefined;
     }
   }
 
@@ -263,7 +283,7 @@ class Lane {
 
   #start(): LaneRunner | undefined {
     if (this.#runners.size >= this.limits.runners) return undefined;
-    const runner: LaneRunner = new LaneRunner(this.limits.memory, {
+    const events: LaneEvents = {
       othersWait: () => this.#queue.length > 0,
       slow: (key) => this.#slow.set(key, performance.now() + SLOW_FOR_MS),
       over: (call) => this.#enqueue(call),
@@ -272,14 +292,15 @@ class Lane {
         this.#runners.delete(runner);
         this.#schedule();
       },
-    });
+    };
+    const runner: LaneRunner = new LaneRunner(this.limits.memory, events, this.startProcess);
     this.#runners.add(runner);
     return runner;
   }
 }
 
-function fail(items: readonly WorkItem[]): void {
-  for (const item of items) item.settle({ error: new WorkLimitError('closed') });
+function refuse(items: readonly WorkItem[], limit: 'busy' | 'closed', cause?: unknown): void {
+  for (const item of items) item.settle({ error: new WorkLimitError(limit, cause) });
 }
 
 /** How a runner reports to its lane. */
@@ -303,6 +324,7 @@ class LaneRunner {
   constructor(
     memory: ThreadMemory | ProcessMemory,
     private readonly events: LaneEvents,
+    start?: StartProcess,
   ) {
     const reports = {
       settled: (ms: number) => this.#settled(ms),
@@ -311,7 +333,9 @@ class LaneRunner {
       measured: () => this.events.measured(),
     };
     this.#runner =
-      'residentMb' in memory ? new WorkProcess(memory, reports) : new WorkThread(memory, reports);
+      'residentMb' in memory
+        ? new WorkProcess(memory, reports, start)
+        : new WorkThread(memory, reports);
   }
 
   get idle(): boolean {
@@ -369,7 +393,8 @@ class LaneRunner {
     this.call = null;
     this.events.ended();
     if (!call) return;
-    this.events.slow(call.key);
+    // `busy`: the process was not started, which is no fault of the input.
+    if (limit !== 'busy') this.events.slow(call.key);
     head?.settle({ error: new WorkLimitError(limit, cause) });
     this.events.over({ ...call, items: [...others, ...call.items] });
   }

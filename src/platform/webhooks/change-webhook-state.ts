@@ -1,8 +1,8 @@
 import { firstIdAt } from '../base/ids/ids.ts';
 import { assertTransition } from '../base/state/transitions.ts';
 import type { Sql } from '../database/sql.ts';
-import { lockDeliveries } from './delivery.repository.ts';
-import { requeueUndelivered } from './requeue-events.ts';
+import { lockDeliveries } from './delivery/delivery.repository.ts';
+import { requeueUndelivered } from './events/requeue-events.ts';
 import { type OwnerState, WEBHOOK_TRANSITIONS, type WebhookState } from './webhook-state.ts';
 
 /** How far back a failed webhook gets its missed events when it is activated again. */

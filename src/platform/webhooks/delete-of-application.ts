@@ -1,5 +1,5 @@
 import { idsOf, type Sql } from '../database/sql.ts';
-import { forgetRateGates } from '../work/rate-gates.ts';
+import { forgetRateGates } from '../work/gates/rate-gates.ts';
 
 // In this order: attempts and deliveries are found through their webhooks. Rows that are being
 // settled are skipped; the next call finds them. It also finds the single deliveries that a trigger

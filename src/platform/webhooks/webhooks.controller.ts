@@ -7,7 +7,7 @@ import {
 } from '../auth/access.decorators.ts';
 import type { ApplicationPrincipal } from '../auth/principal.ts';
 import { Endpoint } from '../http/endpoint.decorator.ts';
-import { ApiErrors } from '../http/error.schema.ts';
+import { ApiErrors } from '../http/errors/error.schema.ts';
 import {
   toDeliveryView,
   toNewWebhook,

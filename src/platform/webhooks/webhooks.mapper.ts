@@ -1,5 +1,5 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../base/time/unix-seconds.ts';
-import type { StoredAttempt } from './delivery.repository.ts';
+import type { StoredAttempt } from './delivery/delivery.repository.ts';
 import type { Webhook } from './webhook.entity.ts';
 import type {
   CreateWebhook,

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
 import { WebhookChallenge } from './webhook-challenge.ts';
-import { WebhookDispatcher } from './webhook-dispatcher.ts';
+import { WebhookDispatcher } from './delivery/webhook-dispatcher.ts';
 import { WebhooksController } from './webhooks.controller.ts';
 import { WebhooksService } from './webhooks.service.ts';
 

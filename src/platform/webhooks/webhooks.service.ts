@@ -8,7 +8,7 @@ import { InvalidInputError, NotFoundError } from '../base/errors/domain-error.ts
 import { isId, newId } from '../base/ids/ids.ts';
 import { recordAudit } from '../audit/record-audit.ts';
 import { Clock } from '../base/time/clock.ts';
-import { forgetRateGate } from '../work/rate-gates.ts';
+import { forgetRateGate } from '../work/gates/rate-gates.ts';
 import type { Page } from '../database/listing.ts';
 import { sqlOf } from '../database/orm-transactions.ts';
 import { Database } from '../database/sql.ts';
@@ -18,7 +18,7 @@ import {
   createDeliveryRateGate,
   recentAttempts,
   type StoredAttempt,
-} from './delivery.repository.ts';
+} from './delivery/delivery.repository.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
 import { changeWebhookState } from './change-webhook-state.ts';
 import type { OwnerState, Trigger } from './webhook-state.ts';

@@ -9,26 +9,23 @@ import {
 } from '@nestjs/common';
 import { moment, monotonicMs } from '../base/time/clock.ts';
 import { type QueueName, Signals } from './signals.ts';
-import { CurrentWorker } from './current-worker.ts';
-import type { AnyDispatcher } from './dispatcher.ts';
-import { WorkPermit } from './work-permit.ts';
-import { workerDeaths } from '../metrics/metrics.ts';
+import { CurrentWorker } from './workers/current-worker.ts';
+import type { AnyDispatcher } from './queue/dispatcher.ts';
+import { WorkPermit } from './workers/work-permit.ts';
+import { workerDeaths } from '../metrics/queue-metrics.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
+import { CommitsWaitError } from '../database/commit-waits.ts';
 import { SqlPool } from '../database/sql.ts';
-import { lookAfterSilence } from '../database/timeline-watch.ts';
-import { timelines } from '../database/timelines.ts';
-import { InstanceGuard, type HeartbeatResult } from './instance-guard.ts';
-import { databaseTrouble, describeDatabaseTrouble } from '../database/database-trouble.ts';
+import { lookAfterSilence } from '../database/health/timeline-watch.ts';
+import { timelines } from '../database/health/timelines.ts';
+import { InstanceGuard, type HeartbeatResult } from './workers/instance-guard.ts';
+import { databaseTrouble, describeDatabaseTrouble } from '../database/health/database-trouble.ts';
 import type { Problem } from './readiness.ts';
-import { LOOK_AHEAD_MS } from './claim-pace.ts';
-import { QueueRunner } from './queue-runner.ts';
-import {
-  beatStatement,
-  DEAD_AFTER_SECONDS,
-  rescueStatement,
-  sweepStatement,
-} from './queue-statements.ts';
-import { WorkerIdentity } from './worker-identity.ts';
+import { LOOK_AHEAD_MS } from './queue/claim-pace.ts';
+import { QueueRunner } from './queue/queue-runner.ts';
+import { describeSwept, type Swept } from './workers/lost-workers.ts';
+import { beatStatement, rescueStatement, sweepStatement } from './queue/queue-statements.ts';
+import { WorkerIdentity } from './workers/worker-identity.ts';
 
 /** Nest token of the list of dispatchers, one for each queue. */
 export const DISPATCHERS = Symbol('Dispatchers');
@@ -36,24 +33,17 @@ export const DISPATCHERS = Symbol('Dispatchers');
 /**
  * What a heartbeat returns: milliseconds until the next due row of each queue, the values that
  * `InstanceGuard` compares, and four flags. The last two are always false for a worker that is not
- * the judge (`beatStatement`).
+ * the leader (`beatStatement`).
  * - `alive`: 1 while this worker's row in `worker` exists, else 0.
  * - `dead`: whether another worker sends no heartbeats any more.
  * - `orphaned`: whether workers that are no longer listed still have claimed rows.
- * - `adrift`: whether workers without a connection have claimed rows that were not handed off.
+ * - `disconnected`: whether workers without a connection have claimed rows that were not handed off.
  */
-type Flags = { dead: boolean; orphaned: boolean; adrift: boolean };
+type Flags = { dead: boolean; orphaned: boolean; disconnected: boolean };
 type Beat = HeartbeatResult & { alive: number } & Flags & Partial<Record<QueueName, number | null>>;
 
-const NOTHING_FOUND: Flags = { dead: false, orphaned: false, adrift: false };
+const NOTHING_FOUND: Flags = { dead: false, orphaned: false, disconnected: false };
 const STATEMENT_MS = 5_000;
-/** Workers that counted as dead, with their processes, and the number of their rows. */
-interface Swept {
-  dead: number;
-  processes: string | null;
-  rows: number;
-}
-
 /** A heartbeat is due each second. */
 const LONGEST_SILENCE_MS = 10_000;
 /** Queues that are advanced within this time share a heartbeat. */
@@ -188,7 +178,14 @@ export class Engine
   async onApplicationBootstrap(): Promise<void> {
     if (!this.#enabled) return;
     this.#unfollow = timelines.listen(() => this.#leaveServer());
-    await this.#enter();
+    try {
+      await this.#enter();
+    } catch (error) {
+      // The database accepts no writes at present, as without a synchronous standby. The ticks try
+      // again, and the readiness check says why nothing is done.
+      if (databaseTrouble(error) === null) throw error;
+      this.#tickError = error;
+    }
     this.#started = true;
     this.#claiming = true;
     for (const runner of this.#runners.values()) runner.start();
@@ -244,7 +241,8 @@ export class Engine
     this.#ticking ??= this.#tick()
       .catch((error: unknown) => {
         this.#tickError = error;
-        this.#log.warn(`tick failed: ${String(error)}`);
+        // That commits wait was said once.
+        if (!(error instanceof CommitsWaitError)) this.#log.warn(`tick failed: ${String(error)}`);
       })
       .finally(() => (this.#ticking = null));
     return this.#ticking;
@@ -257,9 +255,9 @@ export class Engine
     if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();
     this.#tickError = null;
-    const { dead, orphaned, adrift } = this.#found;
+    const { dead, orphaned, disconnected } = this.#found;
     const stale = orphaned || (dead && this.#identity.mayDeclareDead());
-    if (this.#identity.id === 0 || (!stale && !adrift)) return;
+    if (this.#identity.id === 0 || (!stale && !disconnected)) return;
     this.#tidying ??= this.#tidy(stale)
       .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
       .finally(() => (this.#tidying = null));
@@ -294,8 +292,8 @@ export class Engine
       return;
     }
     this.#identity.noteBeat(sentAt);
-    const { dead, orphaned, adrift } = beat;
-    this.#found = { dead, orphaned, adrift };
+    const { dead, orphaned, disconnected } = beat;
+    this.#found = { dead, orphaned, disconnected };
     if (beat.backend !== this.#lockedOn && (await this.#identity.acquireLock(this.#pulse)))
       this.#lockedOn = beat.backend;
     for (const queue of this.#runners.keys()) {
@@ -317,7 +315,7 @@ export class Engine
    * has registered there. Results of messages that have left are still written there.
    */
   #leaveServer(): void {
-    this.#identity.forget();
+    this.#identity.move();
     this.#dueAt.clear();
     for (const runner of this.#runners.values()) runner.abandon('unbegun');
   }
@@ -327,15 +325,12 @@ export class Engine
    * handed off.
    */
   async #tidy(stale: boolean): Promise<void> {
-    if (this.#found.adrift && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
+    if (this.#found.disconnected && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
     if (!stale) return;
     const [swept] = await this.#sql.query<Swept>(this.#sweep, [this.#identity.mayDeclareDead()]);
-    const { dead = 0, processes = null, rows = 0 } = swept ?? {};
-    workerDeaths.inc(dead);
-    if (dead + rows > 0)
-      this.#log.warn(
-        `no heartbeat for ${DEAD_AFTER_SECONDS} seconds, so frozen or gone: ${processes ?? 'workers without a row'}; ${rows} claimed rows go back to the queues`,
-      );
+    workerDeaths.inc(swept?.dead ?? 0);
+    const found = swept && describeSwept(swept);
+    if (found) this.#log.warn(found);
   }
 
   async #rescueFrom(statement: string): Promise<void> {

@@ -11,8 +11,8 @@ import { greet } from '../database/connections.ts';
 import { QUEUES, type QueueName, type Signal, Signals } from './signals.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { connectionTo } from '../database/database-hosts.ts';
-import { backoff } from './backoff.ts';
-import { CurrentWorker } from './current-worker.ts';
+import { backoff } from './queue/backoff.ts';
+import { CurrentWorker } from './workers/current-worker.ts';
 import { DUE_CHANNEL, NOTIFY_DUE, queuesFor } from './due-notification.ts';
 
 const CHANGES = 'carillon_changes';

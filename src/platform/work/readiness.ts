@@ -1,4 +1,4 @@
-import { databaseTrouble, describeDatabaseTrouble } from '../database/database-trouble.ts';
+import { databaseTrouble, describeDatabaseTrouble } from '../database/health/database-trouble.ts';
 
 /** Why a process is not ready. */
 export interface Problem {

@@ -3,7 +3,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { BudgetPriority, BudgetShare } from '../../platform/budgets/budget-limit.ts';
 import type { CompanyApi } from '../../platform/budgets/company-api.ts';
-import type { BudgetLimit } from '../../platform/config/budget-config.ts';
+import type { BudgetLimit } from '../../platform/config/sections/budget-config.ts';
 import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
 import type { EgressClient, EgressResponse } from '../../platform/egress/egress-client.ts';
 import type { ProviderAccount } from '../port/connector.ts';

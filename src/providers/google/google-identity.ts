@@ -4,7 +4,7 @@ import type { Clock } from '../../platform/base/time/clock.ts';
 import type { EgressClient } from '../../platform/egress/egress-client.ts';
 import type { ProviderAccount, VerifiedAccount } from '../port/connector.ts';
 import { RestClient } from '../rest/rest-client.ts';
-import type { GmailReader } from './gmail-api.ts';
+import type { GmailReader } from './gmail/gmail-api.ts';
 import { GoogleError, toGoogleError } from './google-error.ts';
 
 const userInfo = z.object({

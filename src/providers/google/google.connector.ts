@@ -1,20 +1,20 @@
 import { z } from 'zod';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { ProviderBudget } from '../../platform/budgets/provider-budget.ts';
-import type { BudgetConfig } from '../../platform/config/budget-config.ts';
+import type { BudgetConfig } from '../../platform/config/sections/budget-config.ts';
 import { EgressClient } from '../../platform/egress/egress-client.ts';
 import type { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Connector, ProviderAccount, VerifiedAccount } from '../port/connector.ts';
-import { GmailAudit } from './gmail-audit.ts';
-import { GmailChanges } from './gmail-changes.ts';
-import { GmailContents } from './gmail-content.ts';
-import { GmailWriter } from './gmail-writer.ts';
-import { GmailLists } from './gmail-listing.ts';
-import { GmailLookups } from './gmail-lookups.ts';
-import { GmailMail } from './gmail.mail.ts';
-import { GmailMailbox } from './gmail.mailbox.ts';
-import { GmailPush } from './gmail-push.ts';
+import { GmailAudit } from './gmail/gmail-audit.ts';
+import { GmailChanges } from './gmail/gmail-changes.ts';
+import { GmailContents } from './gmail/gmail-content.ts';
+import { GmailWriter } from './gmail/gmail-writer.ts';
+import { GmailLists } from './gmail/gmail-listing.ts';
+import { GmailLookups } from './gmail/gmail-lookups.ts';
+import { GmailMail } from './gmail/gmail.mail.ts';
+import { GmailMailbox } from './gmail/gmail.mailbox.ts';
+import { GmailPush } from './gmail/gmail-push.ts';
 import {
   CALENDAR_LIMIT,
   DIRECTORY_LIMIT,
@@ -22,8 +22,8 @@ import {
   googleAddresses,
   PEOPLE_LIMIT,
 } from './google-api.ts';
-import { GoogleCalendar } from './google.calendar.ts';
-import { GoogleCalendarPush } from './google-calendar-push.ts';
+import { GoogleCalendar } from './calendar/google.calendar.ts';
+import { GoogleCalendarPush } from './calendar/google-calendar-push.ts';
 import { GooglePubSub } from './google-pubsub.ts';
 import { GooglePushTokens } from './google-push-tokens.ts';
 import { GooglePush } from './google.push.ts';

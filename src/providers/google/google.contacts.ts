@@ -18,7 +18,7 @@ import { readCursor } from '../rest/cursor.ts';
 import { ignoreGone } from '../rest/gone.ts';
 import { type GoogleApi, googlePages, type GoogleRequest, listedOnce } from './google-api.ts';
 import { GoogleError } from './google-error.ts';
-import { mayHaveCreated, RecentCreations } from './google-recent-creations.ts';
+import { mayHaveCreated, RecentCreations } from './calendar/google-recent-creations.ts';
 import {
   type GooglePerson,
   googlePerson,

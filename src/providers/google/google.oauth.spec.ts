@@ -1,4 +1,4 @@
-import type { IntegrationValues } from '../port/integration-descriptor.ts';
+import type { IntegrationValues } from '../port/sign-in/integration-descriptor.ts';
 import { googleIntegration, googleOauth } from './google.oauth.ts';
 
 const google = googleOauth('https://accounts.google.com');

@@ -7,16 +7,16 @@ import {
   type IntegrationProblem,
   type IntegrationValues,
   textSetting,
-} from '../port/integration-descriptor.ts';
+} from '../port/sign-in/integration-descriptor.ts';
 import type {
   DirectSignIn,
   OauthCredential,
   OauthDescriptor,
   OauthRegistration,
   OauthSource,
-} from '../port/oauth-descriptor.ts';
-import { readIdentity } from '../port/oauth-identity.ts';
-import { coveredScopes, neededScopes } from '../port/provider-scope-map.ts';
+} from '../port/sign-in/oauth-descriptor.ts';
+import { readIdentity } from '../port/sign-in/oauth-identity.ts';
+import { coveredScopes, neededScopes } from '../port/sign-in/provider-scope-map.ts';
 import { GOOGLE_SCOPES } from './google.scopes.ts';
 import { readServiceAccount } from './google.service-account.ts';
 

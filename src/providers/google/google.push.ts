@@ -11,8 +11,8 @@ import type {
   StoredSubscription,
   SubscriptionRequest,
 } from '../port/push-port.ts';
-import type { GmailPush } from './gmail-push.ts';
-import type { GoogleCalendarPush } from './google-calendar-push.ts';
+import type { GmailPush } from './gmail/gmail-push.ts';
+import type { GoogleCalendarPush } from './calendar/google-calendar-push.ts';
 
 /**
  * How Google reports changes: mail by Pub/Sub, calendars by channels. Contacts are left to polling.

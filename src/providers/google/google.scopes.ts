@@ -1,5 +1,5 @@
 import { type Scope, SCOPES } from '../../platform/auth/scopes.ts';
-import type { ProviderScopeMap } from '../port/provider-scope-map.ts';
+import type { ProviderScopeMap } from '../port/sign-in/provider-scope-map.ts';
 
 const AUTH = 'https://www.googleapis.com/auth/';
 const FULL_MAIL = 'https://mail.google.com/';

@@ -1,4 +1,4 @@
-import type { SignInDescriptor } from '../port/sign-in-descriptor.ts';
+import type { SignInDescriptor } from '../port/sign-in/sign-in-descriptor.ts';
 import { GOOGLE_ONLY } from './google.oauth.ts';
 
 /** Sign-in at Google. There is no form: accounts with an app password are those of IMAP. */

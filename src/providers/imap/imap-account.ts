@@ -1,10 +1,10 @@
 import type { ProviderAccount, VerifiedAccount } from '../port/connector.ts';
-import type { MailDiscovery } from '../port/mail-discovery.ts';
+import type { MailDiscovery } from '../port/sign-in/mail-discovery.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import { completeSettings } from './imap-complete.ts';
-import { presetProof, proveImap } from './imap-ownership.ts';
+import { completeSettings } from './servers/imap-complete.ts';
+import { presetProof, proveImap } from './servers/imap-ownership.ts';
 import { imapInput } from './imap.settings.ts';
-import { type VerifyDependencies, verifyImap } from './imap-verify.ts';
+import { type VerifyDependencies, verifyImap } from './servers/imap-verify.ts';
 
 /**
  * Completes the settings of a request (`imapInput`) and checks them with the servers.

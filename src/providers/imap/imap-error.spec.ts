@@ -4,7 +4,7 @@ import {
 } from '../../platform/base/errors/provider-error.ts';
 import { SendAbortedError, SmtpTimeoutError } from '../smtp/smtp-failure.ts';
 import { ImapTroubleError, isImapRefusal, secretsOf, toImapError } from './imap-error.ts';
-import type { ImapStage } from './imap-verdict.ts';
+import type { ImapStage } from './servers/imap-verdict.ts';
 
 const failed = (parts: object, message = 'Command failed') =>
   Object.assign(new Error(message), parts);

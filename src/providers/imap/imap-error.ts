@@ -6,7 +6,7 @@ import {
 import { SendAbortedError, SmtpTroubleError } from '../smtp/smtp-failure.ts';
 import { wordsOf } from '../smtp/smtp-reply.ts';
 import type { ImapServer } from './imap.settings.ts';
-import { type ImapReply, type ImapStage, imapVerdict } from './imap-verdict.ts';
+import { type ImapReply, type ImapStage, imapVerdict } from './servers/imap-verdict.ts';
 
 /** Properties of imapflow's errors that are used here (imapflow 2.1). */
 interface LibraryError {

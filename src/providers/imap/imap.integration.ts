@@ -7,8 +7,8 @@ import {
   type IntegrationProblem,
   type ShownSettings,
   textSetting,
-} from '../port/integration-descriptor.ts';
-import { CLIENT_AUTH_METHODS } from '../port/oauth-descriptor.ts';
+} from '../port/sign-in/integration-descriptor.ts';
+import { CLIENT_AUTH_METHODS } from '../port/sign-in/oauth-descriptor.ts';
 import { SECURITIES } from './imap.settings.ts';
 
 /** Settings that say how accounts of the integration sign in by OAuth. */

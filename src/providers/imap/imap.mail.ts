@@ -13,10 +13,10 @@ import type {
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';
-import { ImapAudit } from './imap-audit.ts';
-import { fileAmongSent, isAmongSent, isLikeAmongSent } from './imap-sent.ts';
-import type { ImapSessions } from './imap-sessions.ts';
-import { watchInbox } from './imap-watch.ts';
+import { ImapAudit } from './changes/imap-audit.ts';
+import { fileAmongSent, isAmongSent, isLikeAmongSent } from './messages/imap-sent.ts';
+import type { ImapSessions } from './sessions/imap-sessions.ts';
+import { watchInbox } from './sessions/imap-watch.ts';
 
 export type MailReader = Pick<MailPort, 'listChanges' | 'fetchRaw' | 'openFile'>;
 

@@ -1,12 +1,12 @@
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import type { IntegrationValues } from '../port/integration-descriptor.ts';
-import { readIdentity } from '../port/oauth-identity.ts';
+import type { IntegrationValues } from '../port/sign-in/integration-descriptor.ts';
+import { readIdentity } from '../port/sign-in/oauth-identity.ts';
 import type {
   ClientAuthMethod,
   OauthDescriptor,
   OauthRegistration,
   OauthSource,
-} from '../port/oauth-descriptor.ts';
+} from '../port/sign-in/oauth-descriptor.ts';
 import { oauthScopes, SERVER_SETTINGS } from './imap.integration.ts';
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '');

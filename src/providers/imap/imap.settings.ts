@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ProviderAccount } from '../port/connector.ts';
 import type { SmtpServer } from '../smtp/smtp-settings.ts';
-import { PRESET_NAMES, presetNamed } from './imap-presets.ts';
+import { PRESET_NAMES, presetNamed } from './servers/imap-presets.ts';
 
 /**
  * `tls`: encrypted from the first byte. `starttls`: encrypted before the login, or the server is

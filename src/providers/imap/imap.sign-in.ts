@@ -1,9 +1,9 @@
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import type { AddressProof } from '../port/address-proof.ts';
+import type { AddressProof } from '../port/sign-in/address-proof.ts';
 import type { SignedInMailbox } from '../port/connector.ts';
-import type { MailDiscovery } from '../port/mail-discovery.ts';
-import type { DetectedProvider, SignInDescriptor } from '../port/sign-in-descriptor.ts';
-import { imapMailbox } from './imap-ownership.ts';
+import type { MailDiscovery } from '../port/sign-in/mail-discovery.ts';
+import type { DetectedProvider, SignInDescriptor } from '../port/sign-in/sign-in-descriptor.ts';
+import { imapMailbox } from './servers/imap-ownership.ts';
 
 /**
  * Provider names that native sign-in accepts for mail servers; `exchange` and `eas` only if the

@@ -4,7 +4,7 @@ import type { ProviderAccount } from '../port/connector.ts';
 import { nullIfGone } from '../rest/gone.ts';
 import type { GraphApi, GraphPage } from './graph-api.ts';
 import { GraphError } from './graph-error.ts';
-import { type GraphMessage, graphMessage, LIST_FIELDS } from './graph-message.ts';
+import { type GraphMessage, graphMessage, LIST_FIELDS } from './mail/graph-message.ts';
 
 const MOST_PER_PAGE = 500;
 

@@ -3,8 +3,8 @@ import { fieldsOf, type IcalFields, UnwritableEventError } from '../../formats/i
 import { mergeFields } from '../../formats/ical/ical-merge.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { EventContent } from '../port/connector.ts';
-import { graphEvent, type GraphFields, locationOf, plain, readEvent, writeEvent } from './graph-event.ts'; // prettier-ignore
-import { excludedStarts, seriesStart } from './graph-recurrence.ts';
+import { graphEvent, type GraphFields, locationOf, plain, readEvent, writeEvent } from './calendar/graph-event.ts'; // prettier-ignore
+import { excludedStarts, seriesStart } from './calendar/graph-recurrence.ts';
 
 /* Comparing and merging the content of events as Graph stores it. Pure functions. */
 

@@ -1,4 +1,4 @@
-import type { IntegrationValues } from '../port/integration-descriptor.ts';
+import type { IntegrationValues } from '../port/sign-in/integration-descriptor.ts';
 import { microsoftIntegration, microsoftOauth } from './microsoft.oauth.ts';
 
 const LOGIN = 'https://login.microsoftonline.com';

@@ -6,7 +6,7 @@ import {
   type IntegrationDescriptor,
   type IntegrationValues,
   textSetting,
-} from '../port/integration-descriptor.ts';
+} from '../port/sign-in/integration-descriptor.ts';
 import type {
   ClientAuthentication,
   DirectSignIn,
@@ -14,8 +14,8 @@ import type {
   OauthIdentity,
   OauthRegistration,
   OauthSource,
-} from '../port/oauth-descriptor.ts';
-import { coveredScopes, neededScopes } from '../port/provider-scope-map.ts';
+} from '../port/sign-in/oauth-descriptor.ts';
+import { coveredScopes, neededScopes } from '../port/sign-in/provider-scope-map.ts';
 import { MICROSOFT_SCOPES, withWholeMail } from './microsoft.scopes.ts';
 
 /** Addresses of Microsoft's services. National clouds have others. */

@@ -1,5 +1,5 @@
 import { type Scope } from '../../platform/auth/scopes.ts';
-import type { ProviderScopeMap } from '../port/provider-scope-map.ts';
+import type { ProviderScopeMap } from '../port/sign-in/provider-scope-map.ts';
 
 /** Microsoft Graph's delegated permissions, without the address of the API. */
 export const MICROSOFT_SCOPES: ProviderScopeMap = {

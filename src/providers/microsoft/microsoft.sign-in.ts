@@ -1,4 +1,4 @@
-import type { SignInDescriptor } from '../port/sign-in-descriptor.ts';
+import type { SignInDescriptor } from '../port/sign-in/sign-in-descriptor.ts';
 import { MICROSOFT_ONLY } from './microsoft.oauth.ts';
 
 /** Sign-in at Microsoft. There is no form: accounts without OAuth are those of IMAP. */

@@ -1,7 +1,7 @@
 import { allows, SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import { type TokenSource, withFreshTokens } from './fresh-tokens.ts';
-import type { IntegrationDescriptor } from './integration-descriptor.ts';
+import { type TokenSource, withFreshTokens } from './sign-in/fresh-tokens.ts';
+import type { IntegrationDescriptor } from './sign-in/integration-descriptor.ts';
 import type {
   CalendarPort,
   Connector,

@@ -1,30 +1,30 @@
 import type { ZodObject } from 'zod';
 import type { Scope } from '../../platform/auth/scopes.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import type { AddressProof } from './address-proof.ts';
+import type { AddressProof } from './sign-in/address-proof.ts';
 import type { ProviderAccount } from './provider-account.ts';
-import type { IntegrationDescriptor } from './integration-descriptor.ts';
-import type { OauthDescriptor } from './oauth-descriptor.ts';
-import type { DetectedProvider, SignInDescriptor } from './sign-in-descriptor.ts';
+import type { IntegrationDescriptor } from './sign-in/integration-descriptor.ts';
+import type { OauthDescriptor } from './sign-in/oauth-descriptor.ts';
+import type { DetectedProvider, SignInDescriptor } from './sign-in/sign-in-descriptor.ts';
 import type { CalendarContent, CalendarPort } from './calendar-port.ts';
 import type { ContactsPort } from './contacts-port.ts';
-import type { MailPort } from './mail-port.ts';
-import type { MailboxPort } from './mailbox-port.ts';
+import type { MailPort } from './mail/mail-port.ts';
+import type { MailboxPort } from './mail/mailbox-port.ts';
 import type { PushPort } from './push-port.ts';
 
 export type * from './calendar-port.ts';
 export type * from './contacts-port.ts';
-export type * from './mail-changes.ts';
-export type * from './mail-port.ts';
-export type * from './mailbox-port.ts';
-export type * from './message-content.ts';
-export type * from './message-ids.ts';
-export type * from './integration-descriptor.ts';
-export type * from './oauth-descriptor.ts';
-export type * from './sign-in-descriptor.ts';
+export type * from './mail/mail-changes.ts';
+export type * from './mail/mail-port.ts';
+export type * from './mail/mailbox-port.ts';
+export type * from './mail/message-content.ts';
+export type * from './mail/message-ids.ts';
+export type * from './sign-in/integration-descriptor.ts';
+export type * from './sign-in/oauth-descriptor.ts';
+export type * from './sign-in/sign-in-descriptor.ts';
 export type * from './provider-account.ts';
 export type * from './push-port.ts';
-export type * from './sent-lookup.ts';
+export type * from './mail/sent-lookup.ts';
 
 /*
  * The interface that every provider implements. Required are `name`, `settingsSchema` and `verify`;

@@ -1,10 +1,10 @@
 import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
-import type { AddressProof } from '../port/address-proof.ts';
+import type { AddressProof } from '../port/sign-in/address-proof.ts';
 import type { Connector, MailboxSettings, ProviderAccount } from '../port/connector.ts';
-import { PLAIN_INTEGRATION } from '../port/integration-descriptor.ts';
-import type { SignInDescriptor } from '../port/sign-in-descriptor.ts';
+import { PLAIN_INTEGRATION } from '../port/sign-in/integration-descriptor.ts';
+import type { SignInDescriptor } from '../port/sign-in/sign-in-descriptor.ts';
 import { SandboxCalendars } from './sandbox.calendar.ts';
 import { SandboxContacts } from './sandbox.contacts.ts';
 import { SandboxFaults } from './sandbox.faults.ts';

@@ -6,7 +6,7 @@ import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
-  MailPort, MessageIds, MessageIdsRequest, MessageState, OutgoingMessage, ProviderAccount, ReadMessage, ReadRequest, RemoteMessage, SendControl,
+  MailPort, MessageIds, MessageIdsRequest, RemoteMessageState, OutgoingMessage, ProviderAccount, ReadMessage, ReadRequest, RemoteMessage, SendControl,
   SyncPassRequest,
 } from '../port/connector.ts'; // prettier-ignore
 import {
@@ -305,7 +305,7 @@ function remoteOf(account: ProviderAccount, copy: StoredCopy): RemoteMessage {
   return { ...stateOf(account, copy), content: mime && { kind: 'mime', mime } };
 }
 
-function stateOf(account: ProviderAccount, copy: StoredCopy): MessageState {
+function stateOf(account: ProviderAccount, copy: StoredCopy): RemoteMessageState {
   const { id, folders, receivedAt, unread, starred } = copy;
   return { providerId: id, folderIds: foldersFor(account, folders), receivedAt, unread, starred };
 }

@@ -6,7 +6,7 @@ import {
   type ProviderErrorCode,
   type SendPhase,
 } from '../../platform/base/errors/provider-error.ts';
-import { SenderRefusedError } from '../port/relay.ts';
+import { SenderRefusedError } from '../port/mail/relay.ts';
 import { isLostByGateway, jsonOf, shownText } from '../port/service-responses.ts';
 
 const errorBody = z.object({

@@ -8,7 +8,7 @@ import { countOutgoing } from '../../platform/metrics/count-outgoing.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { OutgoingMessage, SendControl } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import type { RelaySettings, RelayTransport, SenderStatus } from '../port/relay.ts';
+import type { RelaySettings, RelayTransport, SenderStatus } from '../port/mail/relay.ts';
 import { authorization, SendGridApi } from './sendgrid.api.ts';
 import { SendGridError, toSendError } from './sendgrid.errors.ts';
 import { type Mailing, MESSAGE_ID_ARGUMENT } from './sendgrid.payload.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../../test/support/sendgrid-relay-fixture.ts';
 import { NO_CREDITS, NOT_VERIFIED } from '../../../test/support/sendgrid-server.ts';
 import type { OutgoingMessage } from '../port/connector.ts';
-import { SenderRefusedError } from '../port/relay.ts';
+import { SenderRefusedError } from '../port/mail/relay.ts';
 
 describe('SendGridRelay.send', () => {
   const sendgrid = useSendGrid();

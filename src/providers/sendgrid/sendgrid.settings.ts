@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { EgressClient } from '../../platform/egress/egress-client.ts';
-import type { RelaySettings } from '../port/relay.ts';
+import type { RelaySettings } from '../port/mail/relay.ts';
 import { serviceAddress } from '../port/service-responses.ts';
 
 /** SendGrid's own address. Accounts in its European region use `https://api.eu.sendgrid.com`. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { OutgoingMessage, SendControl } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import type { RelaySettings, RelayTransport } from '../port/relay.ts';
+import type { RelaySettings, RelayTransport } from '../port/mail/relay.ts';
 import type { SmtpSender } from './smtp-sender.ts';
 import type { SmtpServer } from './smtp-settings.ts';
 

@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { postMessages, usualMessage } from '../../support/fault-load.ts';
 import { expectPromiseKept } from '../../support/fault-figures.ts';
+import {
+  arrivedReminders,
+  createDueReminders,
+  ONCE,
+  REMINDERS,
+} from '../../support/replication/due-reminders.ts';
 import { FailoverWorld } from '../../support/replication/failover-world.ts';
 import { sized } from '../../support/sized.ts';
 import { until } from '../../support/until.ts';
@@ -21,29 +28,43 @@ async function schedule(failover: FailoverWorld): Promise<string[]> {
   return accepted;
 }
 
+/** How long each of two workers reaches another server; at full size, for more than a minute. */
+const SPLIT_MS = sized(6_000, 75_000);
+/** Makes the messages due one after another, while the workers are apart. */
+const DUE_MEANWHILE = `
+  update send_job set run_at = now() + after, due_at = now() + after
+  from (select id, random() * interval '${sized(6, 40)} s' as after from send_job) due where due.id = send_job.id`;
 /** Makes all messages due in three seconds, however long it took to post them. */
 const DUE_SOON = `
   update send_job set run_at = now() + interval '3 s', due_at = now() + interval '3 s'`;
 const FOUND = `
   select count(distinct job_id) as n from job_attempt where detail like '%found among the sent messages%'`;
+const WORKERS = 'select count(*) as n from worker';
+const LOST_WORKERS = 'select count(*) as n from lost_worker';
 const AUDITED = `select details from audit_entry where action = 'instance.failed_over'`;
 
 describe('a database that fails over to its standby', () => {
   let failover: FailoverWorld;
   afterEach(async () => failover.close());
 
-  it('sends no message twice when the standby had not yet received that it was sent', async () => {
+  it('sends no message and no reminder twice when the standby had not yet received that it was sent, and counts no worker as dead', async () => {
     failover = await FailoverWorld.start();
     const { pair, world } = failover;
     const accepted = await schedule(failover);
+    await createDueReminders(failover, 3);
     await pair.primary.query(DUE_SOON);
     await pair.caughtUp();
     pair.replication.block();
-    await until('half of the messages to leave', async () => {
-      return (await world.sink.counts()).accepted > MESSAGES / 2;
+    await until('the reminders and half of the messages to leave', async () => {
+      const reminders = await arrivedReminders(failover);
+      return (
+        isDeepStrictEqual(reminders, ONCE) && (await world.sink.counts()).accepted > MESSAGES / 2
+      );
     });
     await pair.primary.freeze();
-    const sent = (await world.accepted()).length;
+    const sent = (await world.accepted()).filter(
+      ({ recipients }) => !recipients[0]?.startsWith('guest'),
+    ).length;
     await pair.failOver();
     pair.moveAddress({ cut: true });
     await failover.ready();
@@ -52,6 +73,18 @@ describe('a database that fails over to its standby', () => {
     await failover.expectNoneDoubled('an asynchronous standby, seconds behind', '1 failover');
     expect(await world.count('select count(*) as n from outbox_message')).toBe(accepted.length);
     expect(await world.count(FOUND)).toBeGreaterThan(sent / 2);
+    await until('the reminders to be recorded as sent', async () => {
+      const n = await world.count(`select count(*) as n from reminder where status = 'sent'`);
+      return n === REMINDERS;
+    });
+    expect(await arrivedReminders(failover)).toEqual(ONCE);
+    await until('every job to be reported', async () => {
+      const reported = world.receiver.posted.map(({ body }) => body.toString()).join('');
+      return accepted.every((id) => reported.includes(id));
+    });
+    // The former registrations have been removed by now.
+    await until('two workers', async () => (await world.count(WORKERS)) === 2);
+    expect([await failover.deaths(), await world.count(LOST_WORKERS)]).toEqual([0, 0]);
     const [entry] = await world.sql.query<{ details: Record<string, unknown> }>(AUDITED);
     expect(entry?.details).toMatchObject({ from: 1, to: 2, synchronous: false });
     expect(failover.servers.one.output() + failover.servers.two.output()).toMatch(
@@ -108,6 +141,28 @@ describe('a database that fails over to its standby', () => {
     await failover.expectNoneDoubled('the old primary accepts writes again', '1 failover');
     expect(await world.count('select count(*) as n from outbox_message')).toBe(accepted.length);
   }, 240_000);
+
+  it('sends no message twice that both servers know, while one of two workers reaches only the old one', async () => {
+    failover = await FailoverWorld.start();
+    const { pair, world } = failover;
+    const accepted = await schedule(failover);
+    await pair.primary.query(DUE_MEANWHILE);
+    await pair.caughtUp();
+    await pair.failOver();
+    const isOne = FailoverWorld.of('one');
+    pair.address.aim((first) => (isOne(first) ? pair.primary : pair.standby).socketPath);
+    pair.address.reset();
+    await delay(SPLIT_MS);
+    const each = [pair.primary, pair.standby].map((node) => failover.connections(node));
+    expect(Math.min(...(await Promise.all(each)))).toBeGreaterThan(0);
+    pair.address.aim(pair.standby.socketPath);
+    await failover.ready();
+    await world.settled();
+    await failover.expectNoneDoubled('each of two workers reaches another server', '1 failover');
+    expect(await world.count('select count(*) as n from outbox_message')).toBe(accepted.length);
+    // Otherwise each server has sent what the other has not.
+    expect(await world.count(FOUND)).toBeGreaterThan(accepted.length / 4);
+  }, 300_000);
 
   it('is followed by every connection when its address moves and the old server lives on', async () => {
     failover = await FailoverWorld.start();

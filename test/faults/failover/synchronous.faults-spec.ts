@@ -1,3 +1,5 @@
+import { createApp } from '../../../src/app/app.ts';
+import { loadConfig } from '../../../src/platform/config/app-config.ts';
 import { SqlPool } from '../../../src/platform/database/sql.ts';
 import { readStandbys } from '../../../src/platform/health/standby-state.ts';
 import { expectPromiseKept } from '../../support/fault-figures.ts';
@@ -7,6 +9,7 @@ import { FaultWorld } from '../../support/fault-world.ts';
 import { describeWith } from '../../support/mail-servers/installed.ts';
 import { judge } from '../../support/promtool.ts';
 import { type MetricsPage, parseMetrics, total } from '../../support/metrics-page.ts';
+import { createOperator, type TestOperator } from '../../support/operators.ts';
 import { ReplicatedPostgres } from '../../support/replication/replicated-postgres.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
 import { until } from '../../support/until.ts';
@@ -30,8 +33,14 @@ describe('a synchronous standby', () => {
   let ordinary: ServerProcess;
   let ordinaryUrl: string;
   let account: TestAccount;
+  let operator: TestOperator;
   let healthy: MetricsPage;
+  /** Of the server that demands a synchronous standby. */
+  let expecting: MetricsPage;
   let waiting: MetricsPage;
+  let unconfigured: MetricsPage;
+  /** Of the server to which one server without standbys is fine. */
+  let alone: MetricsPage;
   let lagging: MetricsPage;
 
   beforeAll(async () => {
@@ -50,6 +59,14 @@ describe('a synchronous standby', () => {
       }),
     ]);
     account = world.accounts[0] as TestAccount;
+    const app = await createApp(
+      loadConfig({ ...world.environment, ROLES: 'api', LOG_LEVEL: 'silent' }),
+    );
+    await app.init();
+    operator = await createOperator({ app });
+    await app.close();
+    // Otherwise the console would not store the use of the session again.
+    await world.sql.query(`update operator_session set last_used_at = now() - interval '2 min'`);
   });
   afterAll(async () => {
     await world.close();
@@ -66,8 +83,11 @@ describe('a synchronous standby', () => {
       body: { to: [{ email: 'to@sink.test' }], subject: key, body: 'Hello' },
       headers: { 'Idempotency-Key': key },
     });
-  const page = async (): Promise<MetricsPage> =>
-    parseMetrics(await (await fetch(`${seeing.url}/metrics`)).text());
+  /** Sessions of the primary that wait for the standby. */
+  const waitingSessions = () =>
+    world.count(`select count(*) as n from pg_stat_activity where wait_event = 'SyncRep'`);
+  const page = async (server = seeing): Promise<MetricsPage> =>
+    parseMetrics(await (await fetch(`${server.url}/metrics`)).text());
   const standbysOf = async (url: string) => {
     const sql = new SqlPool({ url, max: 1, statementTimeoutMs: 2_000, applicationName: 'test' });
     try {
@@ -78,13 +98,14 @@ describe('a synchronous standby', () => {
   };
 
   it('is seen by every role; what it lacks only with pg_monitor', async () => {
-    const common = { synchronous: true, standbys: 1, missing: false, commitWaitSeconds: 0 };
+    const common = { synchronous: true, standbys: 1, missing: false, waiting: [] };
     expect(await standbysOf(ordinaryUrl)).toEqual({ ...common, lags: [] });
     await world.sql.query('grant pg_monitor to ordinary');
     const lags = [{ name: 'standby', bytes: expect.any(Number) as number }];
     expect(await standbysOf(ordinaryUrl)).toMatchObject({ ...common, lags });
     await world.sql.query('revoke pg_monitor from ordinary');
     healthy = await page();
+    expecting = await page(ordinary);
     expect(total(healthy, 'carillon_database_synchronous')).toBe(1);
     expect(total(healthy, 'carillon_database_standbys')).toBe(1);
     expect(healthy.has(`${LAG}{standby="standby"}`)).toBe(true);
@@ -115,6 +136,19 @@ describe('a synchronous standby', () => {
       const now = await page();
       return total(now, COMMIT_WAIT) > 5 && now;
     });
+    const left = await waitingSessions();
+    expect(left).toBeGreaterThan(0);
+    for (const server of [seeing, ordinary]) {
+      const overview = await fetch(`${server.url}/console`, { headers: operator.cookie });
+      expect(overview.status).toBe(200);
+      expect(await overview.text()).toContain('synchronous standby');
+    }
+    const late = world.startServer();
+    await until('background work to be due many times', async () => {
+      return total(await page(), COMMIT_WAIT) > 15;
+    });
+    expect(await problem(await late)).toBe(waits);
+    expect(await waitingSessions()).toBe(left);
 
     pair.replication.reset();
     await until(
@@ -141,6 +175,7 @@ describe('a synchronous standby', () => {
       accepted,
     });
     expect(messages).toBe(6);
+    expect(await world.sql.query('select from lost_worker')).toEqual([]);
   });
 
   it('that is no longer configured makes servers not ready that require one', async () => {
@@ -154,6 +189,7 @@ describe('a synchronous standby', () => {
     expect((await post(ordinary, 'unsafe'))?.status).toBe(503);
     expect(await problem(seeing)).toBeNull();
     expect((await post(seeing, 'unsafe'))?.status).toBe(202);
+    [unconfigured, alone] = [await page(ordinary), await page(seeing)];
   });
 
   it('that falls behind is in the metrics', async () => {
@@ -170,6 +206,11 @@ describe('a synchronous standby', () => {
   describeWith(['promtool'], 'the alerts', () => {
     it('report commits that wait', async () => {
       expect(await judge('CarillonCommitsWait', healthy, waiting)).toBe('');
+    });
+
+    it('report that no synchronous standby is configured, where one is expected', async () => {
+      expect(await judge('CarillonCommitsNotSynchronous', expecting, unconfigured)).toBe('');
+      expect(await judge('CarillonCommitsNotSynchronous', healthy, alone)).not.toBe('');
     });
 
     it('report a standby that lags', async () => {

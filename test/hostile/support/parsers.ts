@@ -5,13 +5,17 @@ import { readInstanceId } from '../../../src/calendar/events/recurrence/instance
 import { InvalidRecurrenceError } from '../../../src/formats/recurrence/recurrence-lines.ts';
 import { TooManyOccurrencesError } from '../../../src/formats/recurrence/rules.ts';
 import { Series } from '../../../src/formats/recurrence/series.ts';
-import { readObject } from '../../../src/providers/imap/dav/dav-event-object.ts';
-import { parseCard, readCard, UnreadableCardError } from '../../../src/providers/imap/dav/vcard.ts';
+import { readObject } from '../../../src/providers/imap/dav/calendars/dav-event-object.ts';
+import {
+  parseCard,
+  readCard,
+  UnreadableCardError,
+} from '../../../src/providers/imap/dav/contacts/vcard.ts';
 import {
   AutoconfigError,
   parseAutoconfig,
 } from '../../../src/providers/imap/discovery/autoconfig-xml.ts';
-import { decodeCursor } from '../../../src/providers/imap/imap-cursor.ts';
+import { decodeCursor } from '../../../src/providers/imap/changes/imap-cursor.ts';
 import { readItip } from '../../../src/formats/ical/itip.ts';
 import { parseSearchQuery } from '../../../src/mail/search/search-query.ts';
 import { prepareRaw } from '../../../src/formats/mime/raw-mime.ts';

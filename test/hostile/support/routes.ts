@@ -1,4 +1,4 @@
-import { isOperatorPath } from '../../../src/platform/http/surface.ts';
+import { isOperatorPath } from '../../../src/platform/http/listeners/surface.ts';
 import type { TestApp } from '../../support/test-app.ts';
 
 /** The part of Express' router that is read here. */

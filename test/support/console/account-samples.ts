@@ -4,7 +4,7 @@ import type {
   AccountItem,
 } from '../../../src/operator/accounts/account-health.ts';
 import type { ApplicationDetail } from '../../../src/operator/applications/application-item.ts';
-import type { ManagedToken } from '../../../src/accounts/grants/grant-tokens.service.ts';
+import type { ManagedToken } from '../../../src/accounts/grants/tokens/grant-tokens.service.ts';
 import type { AuditItem } from '../../../src/platform/audit/list-audit.ts';
 import type { Capacity } from '../../../src/operator/capacity/capacity.ts';
 import type { Text } from './job-samples.ts';

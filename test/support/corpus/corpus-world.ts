@@ -1,6 +1,6 @@
 import request from 'supertest';
 import { Database } from '../../../src/platform/database/sql.ts';
-import { listFailures } from '../../../src/sync/sync-failures.ts';
+import { listFailures } from '../../../src/sync/failures/sync-failures.ts';
 import type { TestApp } from '../test-app.ts';
 import type { CalendarAnswer, ContactAnswer, MailAnswer } from './answers.ts';
 import {

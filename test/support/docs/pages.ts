@@ -38,13 +38,23 @@ export const readPage = (page: string): string => fs.readFileSync(path.join(ROOT
 
 const lineOf = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
+/** A block of shell lines. */
+export interface ShellBlock extends Code {
+  /**
+   * Whether a test runs it (`test/long/doc-lines`): its fence says "sh runs". Readers do not see
+   * that word.
+   */
+  runs: boolean;
+}
+
 /** Blocks of shell lines, in their order. */
-export function shellBlocks(page: string): Code[] {
+export function shellBlocks(page: string): ShellBlock[] {
   const text = readPage(page);
-  return [...text.matchAll(/^( *)```sh\n([\s\S]*?)^ *```$/gm)].map((match) => ({
+  return [...text.matchAll(/^( *)```sh( runs)?\n([\s\S]*?)^ *```$/gm)].map((match) => ({
     page,
     line: lineOf(text, match.index) + 1,
-    text: match[2]?.replaceAll(new RegExp(`^${match[1] ?? ''}`, 'gm'), '') ?? '',
+    text: match[3]?.replaceAll(new RegExp(`^${match[1] ?? ''}`, 'gm'), '') ?? '',
+    runs: match[2] !== undefined,
   }));
 }
 

@@ -1,6 +1,7 @@
 import { countOutcome, type Count } from '../fault-figures.ts';
 import { addFaultFigures } from '../fault-table.ts';
 import { FaultWorld } from '../fault-world.ts';
+import { parseMetrics, total } from '../metrics-page.ts';
 import type { ServerProcess } from '../server-process.ts';
 import { until } from '../until.ts';
 import type { PostgresNode } from './postgres-node.ts';
@@ -20,14 +21,18 @@ export class FailoverWorld {
 
   static async start(options: { synchronous?: boolean } = {}): Promise<FailoverWorld> {
     const pair = await ReplicatedPostgres.start(options);
-    const world = await FaultWorld.start({ accounts: 10, databaseUrl: pair.url, deliver: false });
+    const world = await FaultWorld.start({ accounts: 10, databaseUrl: pair.url });
     await world.sink.behave({ delayMs: [10, 100] });
     const servers: Partial<Record<Role, ServerProcess>> = {};
     for (const role of ROLES) {
       await pair.primary.query(`create role ${role} superuser login`);
       const url = new URL(pair.url);
       url.username = role;
-      servers[role] = await world.startServer({ DATABASE_URL: url.href });
+      servers[role] = await world.startServer({
+        DATABASE_URL: url.href,
+        SMS_GATEWAY: 'http',
+        SMS_HTTP_URL: `${world.receiver.origin}/texts`,
+      });
     }
     return new FailoverWorld(pair, world, servers as Record<Role, ServerProcess>);
   }
@@ -35,6 +40,15 @@ export class FailoverWorld {
   /** Selects the conversations of one server with the database, for `TcpProxy.reset`. */
   static of(role: Role): (first: Buffer) => boolean {
     return (first) => first.includes(`user\0${role}\0`);
+  }
+
+  /** Deaths of workers that the servers have counted. */
+  async deaths(): Promise<number> {
+    const pages = ROLES.map(async (role) => {
+      const page = await fetch(`${this.servers[role].url}/metrics`);
+      return total(parseMetrics(await page.text()), 'carillon_worker_deaths_total');
+    });
+    return (await Promise.all(pages)).reduce((sum, n) => sum + n, 0);
   }
 
   /** Any server, in rotation. */

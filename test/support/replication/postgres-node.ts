@@ -3,11 +3,11 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { once } from 'node:events';
 import pg from 'pg';
-import { reachSocket } from '../../../src/platform/database/embedded-access.ts';
+import { reachSocket } from '../../../src/platform/database/embedded/embedded-access.ts';
 import {
   type EmbeddedPostgres,
   startEmbeddedPostgres,
-} from '../../../src/platform/database/embedded-postgres.ts';
+} from '../../../src/platform/database/embedded/embedded-postgres.ts';
 import { TcpProxy } from '../tcp-proxy.ts';
 import { until } from '../until.ts';
 

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { migrate } from '../../../src/app/migrate.ts';
-import { startEmbeddedPostgres } from '../../../src/platform/database/embedded-postgres.ts';
+import { startEmbeddedPostgres } from '../../../src/platform/database/embedded/embedded-postgres.ts';
 import { TcpProxy } from '../tcp-proxy.ts';
 import { until } from '../until.ts';
 import { PostgresNode } from './postgres-node.ts';

@@ -1,4 +1,4 @@
-import type { Offer } from '../provider-offers.ts';
+import type { Offer } from '../sign-in/provider-offers.ts';
 import type { OfferedProvider } from './sign-in.pages.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Scope } from '../../../platform/auth/scopes.ts';
-import type { PasswordForm } from '../../../providers/port/sign-in-descriptor.ts';
+import type { PasswordForm } from '../../../providers/port/sign-in/sign-in-descriptor.ts';
 import { choice, field, type FieldErrors } from '../../../platform/pages/fields.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import { form, type FormKey, stepPath, summary } from './form.ts';

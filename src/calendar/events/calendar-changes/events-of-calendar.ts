@@ -15,7 +15,7 @@ import {
   moveEvents,
 } from './events-of-calendar.sql.ts';
 import { eventChange } from '../event-changes.ts';
-import { boundsOf } from '../when.ts';
+import { boundsOf } from '../when/when.ts';
 import { lockDiverged } from '../mirror/event-mirror.ts';
 import { EventReminders } from '../ports/event-reminders.ts';
 import { EventRestorer, type RestoringAccount } from '../write-back/event-restorer.ts';

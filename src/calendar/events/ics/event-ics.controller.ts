@@ -4,7 +4,7 @@ import { AccountAuth, CurrentAccount } from '../../../platform/auth/access.decor
 import type { AccountPrincipal } from '../../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../../platform/auth/scopes.ts';
 import { Endpoint } from '../../../platform/http/endpoint.decorator.ts';
-import { ApiErrors } from '../../../platform/http/error.schema.ts';
+import { ApiErrors } from '../../../platform/http/errors/error.schema.ts';
 import { camelKeys } from '../../../platform/wire/camel-keys.ts';
 import type { NewEvent } from '../writes/apply-input.ts';
 import { eventToIcs, type EventToIcs, icsView } from './event-ics.schema.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { optional, text } from '../event-parts.schema.ts';
 import { createEvent } from '../events.schema.ts';
-import { whenInput } from '../when.schema.ts';
+import { whenInput } from '../when/when.schema.ts';
 
 /** Methods of RFC 5546 that the file of an event may have. */
 export const ICS_METHODS = ['request', 'publish', 'reply', 'add', 'cancel', 'refresh'] as const;

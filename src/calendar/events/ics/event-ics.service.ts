@@ -9,7 +9,7 @@ import { Database } from '../../../platform/database/sql.ts';
 import { EventReader } from '../event-reader.ts';
 import { applyInput, NEW_EVENT, type NewEvent } from '../writes/apply-input.ts';
 import { withAddress } from '../event-values.ts';
-import { boundsOf } from '../when.ts';
+import { boundsOf } from '../when/when.ts';
 import { findIcsInstances, findIcsRows, icsEventsOf, type IcsRow } from './ics-rows.ts';
 import { type IcsEvent, icsOf } from './ics-writer.ts';
 

@@ -5,8 +5,8 @@ import {
   PARTSTAT,
 } from '../../../formats/ical/ical-fields.ts';
 import { newCalendar, writeFields } from '../../../formats/ical/ical-write.ts';
-import { localStamp } from '../../../formats/ical/ical-zone.ts';
-import { isUtc } from '../../../formats/ical/zone-names.ts';
+import { localStamp } from '../../../formats/ical/zones/ical-zone.ts';
+import { isUtc } from '../../../formats/ical/zones/zone-names.ts';
 import type { SHOWN_FIELDS } from '../event-columns.ts';
 import type { EventRecord } from '../event-record.ts';
 import { type Participant, type Recurrence, type When, withAddress } from '../event-values.ts';

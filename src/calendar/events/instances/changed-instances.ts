@@ -12,7 +12,7 @@ import {
   type Recurrence,
   type SeriesSource,
 } from '../../../formats/recurrence/series-source.ts';
-import { isAllDay } from '../when.ts';
+import { isAllDay } from '../when/when.ts';
 
 /**
  * Creates the row of an instance that is changed on its own for the first time. `providerContent`

@@ -3,7 +3,7 @@ import { storable } from '../../../platform/base/text/storable.ts';
 import { CONTENT_FIELDS, type ProviderFields } from '../event-columns.ts';
 import { type EventRecord, toEventContent } from '../event-record.ts';
 import { type Participant, withAddress } from '../event-values.ts';
-import { boundsOf } from '../when.ts';
+import { boundsOf } from '../when/when.ts';
 import type {
   EventContent,
   ExcludedInstance,

@@ -1,7 +1,7 @@
 import { isId } from '../../../platform/base/ids/ids.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { Recurrence } from '../event-values.ts';
-import { boundsOf, inZoneOf, isAllDay } from '../when.ts';
+import { boundsOf, inZoneOf, isAllDay } from '../when/when.ts';
 import type { Occurrence, Series } from '../../../formats/recurrence/series.ts';
 
 /** A recurring event, with the zone that its instances need. */

@@ -2,7 +2,7 @@ import { camelKeys } from '../../../platform/wire/camel-keys.ts';
 import { applyInput, NEW_EVENT } from './apply-input.ts';
 import type { EventFields } from '../event-record.ts';
 import { updateEvent } from '../events.schema.ts';
-import { boundsOf } from '../when.ts';
+import { boundsOf } from '../when/when.ts';
 
 const when = { object: 'time', time: 1_900_000_000 } as const;
 const event = (overrides: Partial<EventFields> = {}): EventFields => ({

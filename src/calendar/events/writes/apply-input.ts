@@ -14,7 +14,7 @@ import { firstMinutes, participantKey } from '../event-values.ts';
 import { InvalidRecurrenceError } from '../../../formats/recurrence/recurrence-lines.ts';
 import { TooManyOccurrencesError } from '../../../formats/recurrence/rules.ts';
 import { Series } from '../../../formats/recurrence/series.ts';
-import { boundsOf, withoutAddedZones } from '../when.ts';
+import { boundsOf, withoutAddedZones } from '../when/when.ts';
 
 /** Fields that are stored as they are given. */
 const PLAIN_FIELDS = [

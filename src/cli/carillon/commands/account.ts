@@ -220,7 +220,7 @@ function addRefreshToken(group: Command, cli: OperatorCli): void {
     .action(async (id: string) => {
       const [{ GrantsModule }, { TokenRefresh }, { WorkThreadsModule }] = await Promise.all([
         import('../../../accounts/grants/grants.module.ts'),
-        import('../../../accounts/grants/token-refresh.ts'),
+        import('../../../accounts/grants/credentials/token-refresh.ts'),
         import('../../../platform/threads/work-threads.module.ts'),
       ]);
       const expiresAt = await cli.withContainer(

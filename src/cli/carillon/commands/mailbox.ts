@@ -46,7 +46,7 @@ export const add: AddCommands = (group, cli) => {
     .addOption(limitOption())
     .addHelpText(...example('mailbox failures --limit=10'))
     .action(async ({ account, limit }: ListFlags) => {
-      const { listFailures } = await import('../../../sync/sync-failures.ts');
+      const { listFailures } = await import('../../../sync/failures/sync-failures.ts');
       const failures = await cli.withServices(({ database }) =>
         listFailures(database, limit, account),
       );

@@ -11,7 +11,7 @@ async function withTokens<T>(
   const [{ GrantsModule }, { GrantTokens }, { WorkThreadsModule }, service, { Database }] =
     await Promise.all([
       import('../../../accounts/grants/grants.module.ts'),
-      import('../../../accounts/grants/grant-tokens.service.ts'),
+      import('../../../accounts/grants/tokens/grant-tokens.service.ts'),
       import('../../../platform/threads/work-threads.module.ts'),
       import('../../../operator/accounts/account-tokens.service.ts'),
       import('../../../platform/database/sql.ts'),

@@ -11,7 +11,7 @@ export const add: AddCommands = (group, cli) => {
     .addOption(limitOption())
     .addHelpText(...example('watches --limit=10'))
     .action(async ({ limit }: { limit: number }) => {
-      const { listWatches } = await import('../../../sync/list-watches.ts');
+      const { listWatches } = await import('../../../sync/watches/list-watches.ts');
       const { watches, pushUrl } = await cli.withServices(async ({ database, clock, config }) => ({
         watches: await listWatches(database, clock.now(), limit),
         pushUrl: config.pushUrl,

@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { Strategy } from 'passport';
-import { isConsolePath } from '../../../platform/http/surface.ts';
+import { isConsolePath } from '../../../platform/http/listeners/surface.ts';
 import { OperatorCredentials } from '../operator-credentials.ts';
 import type { OperatorPrincipal } from '../operator-principal.ts';
-import { presentedSession } from '../session-cookie.ts';
+import { presentedSession } from '../sessions/session-cookie.ts';
 import { OPERATOR_STRATEGY } from './operator-strategy-names.ts';
 
 type Verify = (secret: string, done: (error: unknown, user?: Express.User | false) => void) => void;

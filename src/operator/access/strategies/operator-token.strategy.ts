@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { PassportStrategy } from '@nestjs/passport';
 import type { Request } from 'express';
 import { BearerHeaderStrategy } from '../../../platform/auth/strategies/bearer-header.strategy.ts';
-import { isConsolePath } from '../../../platform/http/surface.ts';
+import { isConsolePath } from '../../../platform/http/listeners/surface.ts';
 import { OperatorCredentials } from '../operator-credentials.ts';
 import type { OperatorPrincipal } from '../operator-principal.ts';
 import { OPERATOR_STRATEGY } from './operator-strategy-names.ts';

@@ -1,5 +1,5 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
-import type { ManagedToken } from '../../../accounts/grants/grant-tokens.service.ts';
+import type { ManagedToken } from '../../../accounts/grants/tokens/grant-tokens.service.ts';
 import type { AccountDetail, AccountItem, SendingPause } from '../../accounts/account-health.ts';
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
 import { chip } from '../kit/chip.ts';
@@ -49,7 +49,7 @@ function sendingFacts(account: AccountDetail, now: Date): Html {
     ['Paused', pauseText(sendingPaused, now)],
     ['Application paused', pauseText(applicationSendingPaused, now)],
     ['Application suspended', pauseText(applicationSuspended, now)],
-    ['Circuit breaker', gate.openUntil ? html`${chip('bad', 'open')} until ${exactly(gate.openUntil, now)}` : 'closed'],
+    ['Circuit breaker', gate.openUntil ? html`${chip('bad', 'stopped')} until ${exactly(gate.openUntil, now)}` : 'running'],
     ['Its reason', gate.reason],
     ['Troubles in a row', gate.failures > 0 ? count(gate.failures) : null],
   ])}</section>`; // prettier-ignore

@@ -1,6 +1,5 @@
 import { PLANS } from '../../../platform/auth/plan.ts';
 import { REGIONS } from '../../../platform/config/regions.ts';
-import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import type { ApiUseList } from '../../api-use/operator-api-use.ts';
 import type { ApplicationCeiling } from '../../api-use/operator-ceilings.ts';
@@ -11,7 +10,7 @@ import { count, counted } from '../kit/figures.ts';
 import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { copyButton, wholeId } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
-import { address, facts, pager, table } from '../kit/table.ts';
+import { address, facts, listCount, type ListPage, pager, table, twoLines } from '../kit/table.ts';
 import { exactly, when } from '../kit/time.ts';
 import { ACCOUNTS_PATH } from './accounts.page.ts';
 import { apiUsePanel } from './api-use-panel.ts';
@@ -63,9 +62,9 @@ export const applicationFields = (): Html =>
 /** The list of applications. */
 export function applicationsPage(
   viewer: Viewer,
-  list: PageOf<ApplicationItem>,
+  list: ListPage<ApplicationItem>,
   filter: FilterValues,
-  { now, pageToken, notice }: { now: Date; pageToken?: string | undefined; notice: Notice | null },
+  { now, notice }: { now: Date; notice: Notice | null },
 ): ConsolePage {
   const used = Object.values(filter).some(Boolean);
   return {
@@ -74,6 +73,7 @@ export function applicationsPage(
     notice,
     body: html`${actionBar(viewer, [{ path: `${APPLICATIONS_PATH}/new`, label: 'Create an application…' }])}
       ${filterForm(APPLICATIONS_PATH, APPLICATION_FILTERS, filter)}
+      ${listCount(list, 'application')}
       ${table<ApplicationItem>(
         'Applications',
         [
@@ -81,7 +81,7 @@ export function applicationsPage(
             title: 'Application',
             kind: 'main',
             cell: ({ id, name, clientId }) =>
-              html`<a href="${applicationPath(id)}">${name}</a><span class="sub"><span class="id"><code>${clientId}</code>${copyButton(clientId, 'client id')}</span></span>`,
+              html`<a href="${applicationPath(id)}">${twoLines(name)}</a><span class="sub"><span class="id"><code>${clientId}</code>${copyButton(clientId, 'client id')}</span></span>`,
           },
           { title: 'State', cell: stateChip },
           { title: 'Plan', cell: ({ plan }) => plan },
@@ -101,7 +101,7 @@ export function applicationsPage(
             : 'An application connects accounts of its users. Create the first one.',
         },
       )}
-      ${pager(APPLICATIONS_PATH, filter, pageToken, list.nextPageToken)}`,
+      ${pager(APPLICATIONS_PATH, filter, list)}`,
   }; // prettier-ignore
 }
 

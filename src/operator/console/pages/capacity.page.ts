@@ -1,6 +1,6 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
 import type { Capacity, Retention, TableSize } from '../../capacity/capacity.ts';
-import { NEARLY_FULL } from './attention.ts';
+import { NEARLY_FULL } from './overview/attention.ts';
 import { chart, meter } from '../kit/chart.ts';
 import { count, counted, size } from '../kit/figures.ts';
 import type { ConsolePage } from '../kit/layout.ts';

@@ -1,5 +1,5 @@
 import { collectionChanges } from './dav-changes.ts';
-import { CARD_OBJECTS } from './dav-objects.ts';
+import { CARD_OBJECTS } from './calendars/dav-objects.ts';
 import { DavAnswerTooLongError } from './dav-allowance.ts';
 import type { DavSession } from './dav-session.ts';
 

@@ -9,7 +9,7 @@ import {
   NOT_FOUND,
   type ObjectKind,
   type UnreadPath,
-} from './dav-objects.ts';
+} from './calendars/dav-objects.ts';
 import { childrenOf, type DavObject, type DavSession, textOf } from './dav-session.ts';
 import type { DavAnswer } from './dav-xml.ts';
 

@@ -9,7 +9,7 @@ import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import { asking, ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { utf8Lines } from '../../../formats/ical/content-lines.ts';
-import { registrableDomain } from '../registrable-domain.ts';
+import { registrableDomain } from '../servers/registrable-domain.ts';
 import { countOutgoing } from '../../../platform/metrics/count-outgoing.ts';
 import { DavAllowance } from './dav-allowance.ts';
 import { davFailure, davSilence } from './dav-error.ts';

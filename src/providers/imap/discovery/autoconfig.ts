@@ -1,4 +1,4 @@
-import { domainOf } from '../imap-presets.ts';
+import { domainOf } from '../servers/imap-presets.ts';
 import { type AutoconfigServer, parseAutoconfig } from './autoconfig-xml.ts';
 import { type Found, type FoundServer, isHostName, NOTHING } from './found.ts';
 import { type HttpsGet, fetchDocument } from './https-document.ts';

@@ -1,5 +1,5 @@
-import type { MailServers } from '../../port/mail-discovery.ts';
-import { registrableDomain } from '../registrable-domain.ts';
+import type { MailServers } from '../../port/sign-in/mail-discovery.ts';
+import { registrableDomain } from '../servers/registrable-domain.ts';
 
 /** A server that was found, and the user name for its login. */
 export interface FoundServer {

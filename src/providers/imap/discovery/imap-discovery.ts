@@ -7,7 +7,7 @@ import {
   type KnownMailProvider,
   type MailCandidate,
   MailDiscovery,
-} from '../../port/mail-discovery.ts';
+} from '../../port/sign-in/mail-discovery.ts';
 import {
   domainOf,
   knownOf,
@@ -15,7 +15,7 @@ import {
   presetOfExchanger,
   presetOfHost,
   serversOf,
-} from '../imap-presets.ts';
+} from '../servers/imap-presets.ts';
 import { askAutoconfig, AUTOCONFIG_LOCATIONS } from './autoconfig.ts';
 import {
   type Found,

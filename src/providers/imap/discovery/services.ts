@@ -1,4 +1,4 @@
-import { domainOf } from '../imap-presets.ts';
+import { domainOf } from '../servers/imap-presets.ts';
 import { type Found, type FoundServer, isHostName, isWithin } from './found.ts';
 import { getByHttps, type HttpsGet } from './https-document.ts';
 import { byPreference, type MailDns, type SrvTarget } from './mail-dns.ts';

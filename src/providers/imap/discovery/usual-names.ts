@@ -1,5 +1,5 @@
-import { domainOf } from '../imap-presets.ts';
-import { type ProbedServer, type ProbeOptions, probeServer } from '../server-probe.ts';
+import { domainOf } from '../servers/imap-presets.ts';
+import { type ProbedServer, type ProbeOptions, probeServer } from '../servers/server-probe.ts';
 import { type Found, type FoundServer, isWithin } from './found.ts';
 import type { MailDns } from './mail-dns.ts';
 

@@ -1,5 +1,5 @@
 import { Temporal } from 'temporal-polyfill';
-import { windowsZone } from '../../../../src/formats/ical/windows-zones.ts';
+import { windowsZone } from '../../../../src/formats/ical/zones/windows-zones.ts';
 import { GraphError, type Json } from '../http/types.ts';
 
 /** IANA zone of a Windows or IANA name. @throws {GraphError} 400 */

@@ -1,0 +1,140 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { EARLIER_OUTCOME_UNKNOWN } from '../../../job-statuses/job-status.ts';
+import { internalReason } from '../../../platform/base/errors/internal-reason.ts';
+import { Clock } from '../../../platform/base/time/clock.ts';
+import type { Outcome } from '../../../platform/work/queue/dispatcher.ts';
+import { APP_CONFIG, type AppConfig } from '../../../platform/config/app-config.ts';
+import { databaseTrouble } from '../../../platform/database/health/database-trouble.ts';
+import { ProviderAccounts } from '../../../accounts/grants/provider-accounts.ts';
+import type { SentLookup } from '../../../providers/port/connector.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
+import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
+import type { Attempt, LoadedAttempt, SendResult } from './send-attempt.ts';
+import {
+  concluded,
+  deferredBefore,
+  lastStartOf,
+  remaining,
+  resendLimitOf,
+  sent,
+} from './send-verdict.ts';
+import { SendRoutes, tracesOf } from './send-routes.ts';
+
+const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
+const SIMILAR =
+  'a message with the same recipients and subject was found among the sent messages, which may be this one';
+const FOUND = 'found among the sent messages';
+const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent messages';
+
+/** Finds out whether an earlier attempt of unknown outcome sent its message (ADR 0019). */
+@Injectable()
+export class UnknownOutcomes {
+  constructor(
+    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly routes: SendRoutes,
+    private readonly accounts: ProviderAccounts,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Looks the message up where it was handed over.
+   * @returns `null` if the message was not sent; it may be sent now over `attempt.route`
+   */
+  async settle(attempt: LoadedAttempt): Promise<Outcome<SendResult> | null> {
+    let looked: SentLookup;
+    try {
+      looked = await this.#lookUp(attempt);
+    } catch (error) {
+      return this.#failed(attempt, error);
+    }
+    const { job, message, startedAt } = attempt;
+    // All attempts use one Message-ID. If some recipients accepted the message in an earlier
+    // attempt, the copy that was found may be theirs.
+    if (looked.found && message.accepted.length === 0)
+      return this.#found({ ...attempt, handedOff: true });
+    if (looked.found || !looked.conclusive) return this.#unproven(attempt, looked.similar === true);
+    if (startedAt >= resendLimitOf(job)) {
+      const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
+      return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'deadline' });
+    }
+    if (isRelayDue(attempt.route, attempt.failures) && (await this.routes.hasRelay(message))) {
+      attempt.route = 'relay';
+      attempt.failures = 0;
+    }
+    return null;
+  }
+
+  /** Result of a look-up that failed: the outcome stays unknown. */
+  stillUnknown(attempt: Attempt, error: unknown): Outcome<SendResult> {
+    const { attempt: made, retryLimitAt } = attempt.job;
+    const words = error instanceof ProviderError ? error.message : internalReason(error);
+    const detail = `it could not be looked up: ${words}`;
+    const now = this.clock.now();
+    // An attempt that did not fail was a look-up, or waited for our own limit.
+    const lookUps = made - attempt.failures;
+    const decision = decideLookUp(lookUps, now, retryLimitAt);
+    return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
+  }
+
+  async #lookUp({ route, message, job }: LoadedAttempt): Promise<SentLookup> {
+    const opened = await this.routes.find(route, message);
+    // The mailing service that received the message was removed, so the message cannot be looked
+    // up.
+    if (!opened) return { found: false, conclusive: false };
+    const traces = tracesOf(message, job);
+    return opened.findSent(message.messageIdHeader, traces);
+  }
+
+  async #failed(attempt: LoadedAttempt, error: unknown): Promise<Outcome<SendResult>> {
+    if (!(error instanceof ProviderError)) {
+      // A failure of our own database says nothing about the message: the engine tries again.
+      if (databaseTrouble(error)) throw error;
+      return this.stillUnknown(attempt, error);
+    }
+    const { account } = attempt.message;
+    const refused = error.code === 'auth-invalid' && attempt.route === 'account';
+    if (!refused || (await this.accounts.isRenewed(account)))
+      return this.stillUnknown(attempt, error);
+    const detail = `${error.message}; ${EARLIER_OUTCOME_UNKNOWN}`;
+    const end = { code: 'auth-invalid', phase: error.phase, detail } as const;
+    return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
+  }
+
+  #found(attempt: LoadedAttempt): Outcome<SendResult> {
+    const { job, route, failures, message } = attempt;
+    const now = this.clock.now();
+    const putOff = deferredBefore(job);
+    const end = { detail: FOUND, phase: 'confirmation' } as const;
+    if (putOff.length === 0) return sent(attempt, now, end, null);
+    const accepted = remaining(message.envelope.recipients, {
+      accepted: putOff,
+      refused: message.refused,
+    });
+    const { retryLimitAt } = job;
+    const [code, retryRejected] = ['temporary', false] as const;
+    const decision = decideRetry({
+      code, route, failures, now, retryLimitAt, lastStartAt: lastStartOf(job), retryRejected,
+      retryAfterSeconds: null, ownLimit: false, relayAvailable: false, random: Math.random(),
+    }); // prettier-ignore
+    const rest = {
+      code,
+      phase: end.phase,
+      detail: `${FOUND}; deferred: ${putOff.join(', ')}`,
+      recipients: { accepted, refused: message.refused },
+      acceptedBySome: true,
+    };
+    return concluded(attempt, now, rest, decision);
+  }
+
+  /** @param similar whether the message may be one that was found: it is not sent again then */
+  #unproven(attempt: LoadedAttempt, similar: boolean): Outcome<SendResult> {
+    const { job, message } = attempt;
+    const lookUps = job.lookUps + 1;
+    const now = this.clock.now();
+    const onUnknown = similar ? 'fail' : (message.onUnknown ?? this.config.outbox.onUnknown);
+    const decision = decideUnproven(lookUps, now, resendLimitOf(job), onUnknown);
+    const detail = similar ? SIMILAR : PROVES_NOTHING;
+    const end = { code: 'outcome-unknown', phase: null, detail } as const;
+    return concluded({ ...attempt, job: { ...job, lookUps } }, now, end, decision);
+  }
+}

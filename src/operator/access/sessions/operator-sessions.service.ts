@@ -1,0 +1,173 @@
+import { Injectable } from '@nestjs/common';
+import { recordAudit } from '../../../platform/audit/record-audit.ts';
+import { FailedAttempts, WrongPasswordError } from '../../../platform/auth/failed-attempts.ts';
+import { hashToken } from '../../../platform/base/crypto/token-hash.ts';
+import { DomainError } from '../../../platform/base/errors/domain-error.ts';
+import { newId, randomBase36, SECRET_LENGTH } from '../../../platform/base/ids/ids.ts';
+import { Clock } from '../../../platform/base/time/clock.ts';
+import { Database, type Sql } from '../../../platform/database/sql.ts';
+import { isPassword } from '../password-hash.ts';
+import { OperatorDisabledError } from '../operator.errors.ts';
+import { SESSION_MS } from './session-lifetime.ts';
+
+/** A new session, for the cookie of `sessionCookie`. */
+export interface NewSession {
+  /** Value of the cookie; it is stored nowhere. */
+  secret: string;
+  operatorName: string;
+  endsAt: Date;
+}
+
+/** The browser that signs in. */
+export interface SigningIn {
+  /** Network address of the client. */
+  address: string;
+  /** Value of the session's cookie that the browser sent; the empty string if none. */
+  presented: string;
+}
+
+/** An operator whose identity is proven. */
+export interface ProvenOperator {
+  id: string;
+  name: string;
+}
+
+interface OperatorRow extends ProvenOperator {
+  passwordHash: string | null;
+  isDisabled: boolean;
+}
+
+/** Password checks of one process at the same time; each takes 32 MB and a thread. */
+const MOST_CHECKS = 2;
+
+const BY_NAME = `
+  select id, name, password_hash as "passwordHash", disabled_at is not null as "isDisabled"
+  from operator where name = $1`;
+const USE_LINK = `
+  with used as (delete from operator_link where hash = $1 returning operator_id, ends_at)
+  select o.id, o.name from used join operator o on o.id = used.operator_id
+  where used.ends_at > $2 and o.disabled_at is null`;
+const INSERT_SESSION = `
+  insert into operator_session (id, operator_id, hash, created_at, last_used_at, ends_at)
+  values ($1, $2, $3, $4, $4, $5)`;
+const SIGNED_IN = 'update operator set last_sign_in_at = $2 where id = $1';
+const END_PRESENTED = 'delete from operator_session where hash = $1';
+const END_ONE = 'delete from operator_session where id = $1 and operator_id = $2';
+
+class TooManyChecksError extends DomainError {
+  constructor() {
+    super(
+      'operator.too-many-checks',
+      'rate-limited',
+      'Too many sign-ins at the same time: try again in a few seconds',
+      { limit: MOST_CHECKS, retryAfterSeconds: 3 },
+    );
+  }
+}
+
+/** The link is unknown, was used before, or is older than an hour. */
+export class LinkEndedError extends DomainError {
+  constructor() {
+    super(
+      'operator.link-ended',
+      'unauthorized',
+      'This sign-in link was used before or has expired. Create another one with: carillon operator link',
+    );
+  }
+}
+
+/** Sessions of operators in the console, and sign-ins by password or by a link that works once. */
+@Injectable()
+export class OperatorSessions {
+  #checks = 0;
+
+  constructor(
+    private readonly database: Database,
+    private readonly failures: FailedAttempts,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Signs in by password. A session that the browser had before ends.
+   * @throws {WrongPasswordError} the same for an unknown name, a wrong password, and an operator
+   *   without a password
+   * @throws {TooManyFailuresError} after ten wrong passwords of one client for one name within 15
+   *   minutes
+   * @throws {OperatorDisabledError} if the password is right
+   */
+  async signInByPassword(name: string, password: string, browser: SigningIn): Promise<NewSession> {
+    const operator = await this.prove(name, password, browser);
+    return this.database.transaction((sql) => this.begin(sql, operator, 'password', browser));
+  }
+
+  /**
+   * Checks a password without a sign-in, with the same limits and errors.
+   * @returns the operator
+   */
+  prove(name: string, password: string, { address }: SigningIn): Promise<ProvenOperator> {
+    const asked = name.trim().toLowerCase();
+    const attempt = { applicationId: 'operator', client: address, names: [asked] };
+    return this.failures.run(attempt, () => this.#check(asked, password));
+  }
+
+  /**
+   * Signs in by a link of `OperatorLinks`. The link works once.
+   * @throws {LinkEndedError}
+   */
+  async signInByLink(secret: string, browser: SigningIn): Promise<NewSession> {
+    return this.database.transaction(async (sql) => {
+      const values = [hashToken(secret), this.clock.now()];
+      const [operator] = await sql.query<ProvenOperator>(USE_LINK, values);
+      if (!operator) throw new LinkEndedError();
+      return this.begin(sql, operator, 'link', browser);
+    });
+  }
+
+  /** Ends a session of an operator. Does nothing if it has already ended. */
+  async signOut(operatorId: string, sessionId: string): Promise<void> {
+    await this.database.query(END_ONE, [sessionId, operatorId]);
+  }
+
+  /**
+   * Begins a session for an operator whose identity is proven, in the caller's transaction. The
+   * session has a new secret, whatever the browser presented: nobody can choose it beforehand.
+   * @param by how the operator proved the identity, for the audit log
+   */
+  async begin(
+    sql: Sql,
+    operator: ProvenOperator,
+    by: 'password' | 'link' | 'oidc',
+    { address, presented }: SigningIn,
+  ): Promise<NewSession> {
+    const secret = randomBase36(SECRET_LENGTH);
+    const id = newId();
+    const now = this.clock.now();
+    const endsAt = new Date(now.getTime() + SESSION_MS);
+    if (presented) await sql.query(END_PRESENTED, [hashToken(presented)]);
+    await sql.query(INSERT_SESSION, [id, operator.id, hashToken(secret), now, endsAt]);
+    await sql.query(SIGNED_IN, [operator.id, now]);
+    await recordAudit(sql, {
+      actor: { kind: 'operator', id: operator.id, name: operator.name, address: address || null },
+      action: 'operator.sign-in',
+      target: { type: 'operator', id: operator.id },
+      details: { by },
+    });
+    return { secret, operatorName: operator.name, endsAt };
+  }
+
+  async #check(name: string, password: string): Promise<ProvenOperator> {
+    if (this.#checks >= MOST_CHECKS) throw new TooManyChecksError();
+    this.#checks += 1;
+    try {
+      const [operator] = name.includes('\0')
+        ? []
+        : await this.database.query<OperatorRow>(BY_NAME, [name]);
+      const isRight = await isPassword(password, operator?.passwordHash ?? null);
+      if (!operator || !isRight) throw new WrongPasswordError('The name or the password is wrong.');
+      if (operator.isDisabled) throw new OperatorDisabledError(operator.name);
+      return operator;
+    } finally {
+      this.#checks -= 1;
+    }
+  }
+}

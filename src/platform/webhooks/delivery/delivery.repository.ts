@@ -1,0 +1,200 @@
+import { storable } from '../../base/text/storable.ts';
+import { afterCommit, columnsOf, type Sql } from '../../database/sql.ts';
+import { reportIncident } from '../../logs/incidents.ts';
+import { setPace } from '../../work/gates/rate-gates.ts';
+import { wakeAfterCommit } from '../../work/signals.ts';
+import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
+
+/** One delivery attempt, as stored. */
+export interface AttemptEvidence {
+  id: string;
+  webhookId: string;
+  eventId: string;
+  attempt: number;
+  startedAt: Date;
+  tookMs: number;
+  /** `null` if there was no response. */
+  httpStatus: number | null;
+  outcome: 'delivered' | 'retry' | 'dropped';
+  /** Beginning of the response body, made safe to show; only for operators. */
+  response: string | null;
+  detail: string | null;
+  nextAt: Date | null;
+}
+
+const INSERT_ATTEMPTS = `
+  insert into webhook_attempt
+    (id, webhook_id, event_id, attempt, started_at, took_ms, http_status, outcome, detail, next_at, response)
+  select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::smallint[], $5::timestamptz[], $6::int[], $7::smallint[],
+    $8::text[], $9::text[], $10::timestamptz[], $11::text[])`;
+
+/** Stores attempts, in the caller's transaction. */
+export async function insertAttempts(
+  sql: Sql,
+  attempts: readonly AttemptEvidence[],
+): Promise<void> {
+  if (attempts.length === 0) return;
+  await sql.query(INSERT_ATTEMPTS, [
+    ...columnsOf(
+      attempts,
+      'id',
+      'webhookId',
+      'eventId',
+      'attempt',
+      'startedAt',
+      'tookMs',
+      'httpStatus',
+      'outcome',
+    ),
+    attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
+    attempts.map(({ nextAt }) => nextAt),
+    attempts.map(({ response }) => response),
+  ]);
+}
+
+/** A delivery that gets a queue row of its own. */
+export interface LeftDelivery {
+  eventId: string;
+  webhookId: string;
+  /** When the next attempt is due. */
+  runAt: Date;
+  dueAt: Date;
+  giveUpAt: Date;
+  /** How many attempts were made. */
+  attempts: number;
+  traceparent: string | null;
+}
+
+const QUEUE_LEFT = `
+  insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at, attempt, traceparent)
+  select gen_random_uuid(), *
+  from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::smallint[], $7::text[])
+  on conflict (webhook_id, event_id) do nothing`;
+
+/** Queues deliveries that were not completed, in the transaction that ends their rows. */
+export async function queueLeft(sql: Sql, left: readonly LeftDelivery[]): Promise<void> {
+  if (left.length === 0) return;
+  await sql.query(
+    QUEUE_LEFT,
+    columnsOf(
+      left,
+      'eventId',
+      'webhookId',
+      'runAt',
+      'dueAt',
+      'giveUpAt',
+      'attempts',
+      'traceparent',
+    ),
+  );
+  wakeAfterCommit(sql, 'hook');
+}
+
+// For the trigger `hook_job_keeps_events`.
+const END_WHOLE_ROWS = `select set_config('carillon.hook_job', 'whole', true)`;
+
+/**
+ * Call it in a transaction before it deletes rows of `hook_job` with several events. A process of
+ * the release before knows only the first event of a row; when it deletes the row, a trigger queues
+ * the others.
+ */
+export async function endWholeRows(sql: Sql): Promise<void> {
+  await sql.query(END_WHOLE_ROWS);
+}
+
+// In one statement and ordered by id, so that two workers cannot deadlock. "no key" lets other
+// transactions insert rows that refer to the webhook. A healthy webhook whose deliveries succeeded
+// is not locked at all.
+const LOCK_HEALTH = `
+  select id, application_id as "applicationId", state, failing_since as "failingSince", failures from webhook
+  where id = any($1::uuid[]) or (id = any($2::uuid[]) and (failing_since is not null or state = 'failing'))
+  order by id for no key update`;
+
+const WRITE_HEALTH = `
+  update webhook w set state = h.state, paused = paused and w.state = 'failed', failing_since = h.failing_since, failures = h.failures, updated_at = $5
+  from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::int[]) h(id, state, failing_since, failures)
+  where w.id = h.id`;
+
+interface LockedHealth extends WebhookHealth {
+  id: string;
+  applicationId: string;
+}
+
+/** Updates the health and state of each webhook, in the caller's transaction. */
+export async function recordHealth(
+  sql: Sql,
+  tallies: ReadonlyMap<string, AttemptTally>,
+  now: Date,
+): Promise<void> {
+  if (tallies.size === 0) return;
+  const unwell = (tally: AttemptTally) => tally.gone || tally.delivered === 0;
+  const ids = (wanted: boolean) =>
+    [...tallies].filter(([, tally]) => unwell(tally) === wanted).map(([id]) => id);
+  const rows = await sql.query<LockedHealth>(LOCK_HEALTH, [ids(true), ids(false)]);
+  const after = rows.flatMap((row) => {
+    const tally = tallies.get(row.id);
+    return tally ? [{ ...healthAfter(row, tally, now), id: row.id, row, tally }] : [];
+  });
+  if (after.length === 0) return;
+  await sql.query(WRITE_HEALTH, [
+    ...columnsOf(after, 'id', 'state', 'failingSince', 'failures'),
+    now,
+  ]);
+  afterCommit(sql, () => {
+    for (const { row, state, tally } of after) {
+      if (state === row.state || (state !== 'failing' && state !== 'failed')) continue;
+      const { id: webhook, applicationId: application } = row;
+      reportIncident(`webhook.${state}`, { webhook, application }, tally.detail);
+    }
+  });
+}
+
+export interface StoredAttempt extends Omit<AttemptEvidence, 'response'> {
+  trigger: string | null;
+}
+
+const RECENT_ATTEMPTS = `
+  select a.id, a.webhook_id as "webhookId", a.event_id as "eventId", a.attempt, a.started_at as "startedAt",
+         a.took_ms as "tookMs", a.http_status as "httpStatus", a.outcome, a.detail, a.next_at as "nextAt",
+         e.type as trigger
+  from webhook_attempt a left join webhook_event e on e.id = a.event_id
+  where a.webhook_id = $1
+  order by a.id desc limit $2 offset $3`;
+
+/** Newest first. The caller must have checked that the application owns the webhook. */
+export function recentAttempts(
+  sql: Sql,
+  webhookId: string,
+  page: { limit: number; offset: number },
+): Promise<StoredAttempt[]> {
+  return sql.query(RECENT_ATTEMPTS, [webhookId, page.limit, page.offset]);
+}
+
+const LOCK_DELIVERIES = 'select from hook_job where webhook_id = $1 order by id for update';
+
+/**
+ * Locks the queued deliveries of a webhook, in the caller's transaction. Call it before locking the
+ * webhook itself, because the dispatcher locks in that order.
+ */
+export async function lockDeliveries(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(LOCK_DELIVERIES, [webhookId]);
+}
+
+const FORGET_DELIVERIES = 'delete from hook_job where webhook_id = $1';
+
+/**
+ * Deletes the queued deliveries of a webhook that is being deleted. Call it after `lockDeliveries`,
+ * in the same transaction.
+ */
+export async function deleteDeliveries(sql: Sql, webhookId: string): Promise<void> {
+  await endWholeRows(sql);
+  await sql.query(FORGET_DELIVERIES, [webhookId]);
+}
+
+/**
+ * Limits the webhook to 16 simultaneous deliveries and 500 a second. Further deliveries wait and
+ * do not delay other webhooks.
+ */
+export function createDeliveryRateGate(sql: Sql, webhookId: string): Promise<void> {
+  return setPace(sql, webhookId, 2, 16);
+}

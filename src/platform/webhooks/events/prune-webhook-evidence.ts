@@ -1,0 +1,38 @@
+import { firstIdAt } from '../../base/ids/ids.ts';
+import type { Sql } from '../../database/sql.ts';
+
+const DAY_MS = 24 * 3_600_000;
+/** How long events are kept. Replay needs only three days of them. */
+export const EVENT_RETENTION_MS = 7 * DAY_MS;
+/** How long attempts are kept. */
+export const ATTEMPT_RETENTION_MS = 30 * DAY_MS;
+
+// Ids sort by time, so the oldest rows are one range of the primary key. A queue row with several
+// events begins with the lowest id, and keeps all events from it on.
+const PRUNE_EVENTS = `
+  delete from webhook_event where id in (
+    select e.id from webhook_event e
+    where e.id < $1 and not exists (
+      select 1 from webhook w join hook_job j on j.webhook_id = w.id and j.event_id = e.id
+      where w.application_id = e.application_id)
+    and not exists (
+      select 1 from webhook w join hook_job j on j.webhook_id = w.id and j.more_events is not null and j.event_id <= e.id
+      where w.application_id = e.application_id)
+    order by e.id limit 5000)
+  returning 1`;
+
+const PRUNE_ATTEMPTS = `
+  delete from webhook_attempt where id in (
+    select id from webhook_attempt where id < $1 order by id limit 5000) returning 1`;
+
+/**
+ * Deletes events older than 7 days that have no queued delivery, and attempts older than 30 days:
+ * at most 5000 of each, oldest first. Safe to run at any time and in several processes.
+ * @returns the number of deleted rows; 0 if none is left
+ */
+export async function pruneWebhookEvidence(sql: Sql, now: Date): Promise<number> {
+  const remove = async (text: string, retentionMs: number) =>
+    (await sql.query(text, [firstIdAt(new Date(now.getTime() - retentionMs))])).length;
+  const events = await remove(PRUNE_EVENTS, EVENT_RETENTION_MS);
+  return events + (await remove(PRUNE_ATTEMPTS, ATTEMPT_RETENTION_MS));
+}

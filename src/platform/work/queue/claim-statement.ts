@@ -1,0 +1,255 @@
+import type { QueueTable } from './dispatcher.ts';
+
+/*
+ * The claim of one queue. The names come from `QueueTable` constants in our own code, never from
+ * input.
+ *
+ * The claim reads the oldest due rows in the order of one partial index, `(run_at) where state = 0`,
+ * and locks them with SKIP LOCKED. These are its candidates. For each rate gate (account or webhook)
+ * it takes only as many rows as the gate's concurrency and circuit breaker allow. Each other row gets
+ * a later time of its own, one interval of the gate after the row before it, as the generic cell rate
+ * algorithm (GCRA) does. So a row is moved once, and one account with very many rows delays no other
+ * account.
+ *
+ * A claim takes fewer rows than there are free slots in these cases:
+ *
+ * - Fewer rows are due, or another transaction has locked some of them.
+ * - The claim reads only a limited number of candidates, and rate gates let too few of them in.
+ * - Some candidates are suspects that have to wait.
+ *
+ * `materialized` is required: without it the planner may run the LIMIT subquery twice and update
+ * more rows than LIMIT.
+ */
+
+/** What `claim` reports besides the rows that it took. */
+export interface ClaimSummary {
+  /**
+   * `seen`: number of oldest due rows among the candidates of this claim. `parked`: how many of
+   * them it moved to later slots. `lowestMs`: due time of the earliest candidate in milliseconds
+   * since 1970, `null` if there was none.
+   */
+  seen: number;
+  parked: number;
+  lowestMs: number | null;
+  /**
+   * Milliseconds until the next waiting row is due, including rows that this claim parked; `null`
+   * if no row waits.
+   */
+  nextMs: number | null;
+  /**
+   * Whether a due row should have been among the candidates but was not: another transaction has
+   * locked it, or it lies below the scan floor.
+   */
+  passedOver: boolean;
+  /**
+   * Rows that become late by this claim: it moved them to more than a minute after their promised
+   * time, and before they were not. `null` if there are none.
+   */
+  late: { id: string; reason: string }[] | null;
+}
+
+/** A row as `claim` returns it. If no row was taken, there is one row without an id. */
+export interface ClaimResultRow {
+  /** Set on the first row, `null` on the others. */
+  summary: ClaimSummary | null;
+  id: string | null;
+  fence: number;
+  attempt: number;
+  ambiguous: boolean;
+  gateId: string;
+  dueAt: Date;
+  gateFailures: number;
+  /** Whether its rate gate has had trouble since a run last reported `well` (`RateGateSignal`). */
+  gateMarked: boolean;
+  crashes: number;
+  /** Seconds since the promised time. */
+  lateSeconds: number;
+}
+
+/** Maximum number of rows that one claim takes. */
+export const MOST_PER_CLAIM = 100;
+/** Counters stop at this value: an overflow would fail every claim that includes the row. */
+const MOST_ATTEMPTS = 30_000;
+/** How long the other rows wait while one row tests a rate gate that was closed. */
+const HALF_OPEN_WAIT_MS = 2_000;
+/** A row that is later than promised by more than this is reported to its dispatcher. */
+const LATE_SECONDS = 60;
+
+/*
+ * Queue rows (`j`) are found by `id = any(…)`, and their values by the position of the id in an
+ * array. The ids are known by then (`rows`, materialized). Finding a value by position takes longer
+ * the more rows there are, so the summary uses the values it already has and does not read locked
+ * rows again.
+ *
+ * A join would be shorter, but the statement is often planned while its queue is empty. To the
+ * planner the queue then has one row, so the join begins there and reads the whole queue for every
+ * claim of a burst. With a join and `id = any(…)` together, the plan goes through the whole list of
+ * ids once for each id (ADR 0004).
+ */
+const ids = (rows: string) => `array(select id from ${rows})`;
+const among = (rows: string) => `j.id = any(${ids(rows)})`;
+const its = (column: string, rows: string) =>
+  `(array(select ${column} from ${rows}))[array_position(${ids(rows)}, j.id)]`;
+
+/**
+ * A row with this many deaths of its worker fails without another run (`onPoison`). A row with
+ * fewer deaths, but at least one, is a suspect.
+ */
+export const MOST_CRASHES = 3;
+/**
+ * How many suspects with one death run at a time in a process. A suspect with two deaths is in
+ * quarantine: no other such row runs in any process.
+ */
+export const FIRST_SUSPECTS = 8;
+
+const SUSPECT = `c.crashes between 1 and ${MOST_CRASHES - 1}`;
+
+/**
+ * The oldest due rows and, after a claim that had to move many of them to later slots, also the
+ * newest. Rows of other rate gates become due behind such a crowd, and would wait until all of it
+ * has been moved. Newest rows that do not fit stay where they are (`ahead`).
+ */
+function candidates({ table, gateColumn, deadlineColumn }: QueueTable): string {
+  const due = `select id, ${gateColumn} as gate, run_at, due_at, crashes,
+          ${deadlineColumn ?? 'null::timestamptz'} as deadline, ${deadlineColumn ? `${deadlineColumn} <= now()` : 'false'} as urgent
+        from ${table}
+        where state = 0 and run_at <= now() and run_at >= $3`;
+  return `
+      oldest as materialized (
+        ${due} order by run_at limit $4 for update skip locked),
+      newest as materialized (
+        ${due} and id <> all(${ids('oldest')}) order by run_at desc limit $7 for update skip locked),
+      cand as materialized (
+        select *, false as ahead from oldest union all select *, true from newest)`;
+}
+
+/**
+ * For each rate gate: `most` rows in flight, `let_in` rows that its circuit breaker lets in, and
+ * `wait_ms`, the delay for rows that the breaker turned away. The breaker lets in no row while the
+ * gate is closed, and then one at a time until one reports `well`.
+ *
+ * A run that has ended while its result is not written yet takes no place among `most`. Among
+ * `let_in` it still does, because its result may be the one that stops the breaker.
+ */
+function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
+  const closedFor = `extract(epoch from g.closed_until - now()) * 1000`;
+  return `
+      acc as materialized (
+        select c.gate, coalesce(g.max_in_flight, 8) as most, ${paceMs ?? 'coalesce(g.slot_ms, 50)'} as slot_ms,
+          ${breaker ? 'coalesce(greatest(g.failures, case when g.closed_until is not null then 1 end), 0)' : '0'} as failures,
+          ${breaker ? 'g.failures > 0 or g.closed_until is not null' : 'false'} as marked,
+          ${breaker ? `case when g.closed_until > now() then 0 when g.closed_until <= now() then 1 else 32767 end` : '32767'} as let_in,
+          ${breaker ? `case when g.closed_until is null then 0 else greatest(${closedFor}, ${HALF_OPEN_WAIT_MS}) end` : '0'} as wait_ms,
+          ${breaker ? 'case when g.closed_until is not null then g.close_reason end' : 'null'} as reason, running.busy, running.ended
+        from (select distinct gate from cand) c left join account_gate g on g.account_id = c.gate
+        cross join lateral (
+          select count(*) filter (where b.id <> all($6::uuid[])) as busy, count(*) filter (where b.id = any($6::uuid[])) as ended
+          from ${table} b where b.${gateColumn} = c.gate and b.state = 1) running)`;
+}
+
+/**
+ * `fits`: the rate gate lets the row in. The circuit breaker does not delay a row that has reached
+ * its own deadline. `cleared`: the row is no suspect, or it is a suspect that may run now.
+ */
+function ranking({ table }: QueueTable): string {
+  const second = `(select exists (select 1 from ${table} b where b.state = 1 and b.crashes = ${MOST_CRASHES - 1}))`;
+  return `
+      ranked as materialized (
+        select c.*, a.most, a.slot_ms, a.failures, a.marked, a.let_in, a.wait_ms, a.reason, a.ended,
+          a.busy + row_number() over (partition by c.gate order by c.urgent desc, c.run_at, c.id) as pos,
+          case when ${SUSPECT} then row_number() over (partition by c.crashes order by c.run_at, c.id) else 0 end as turn
+        from cand c join acc a using (gate)),
+      placed as materialized (
+        select c.*, c.pos <= c.most and (c.urgent or c.pos + c.ended <= c.let_in) as fits,
+          case when not ${SUSPECT} then true
+               when c.crashes = 1 then c.turn <= $5
+               else c.turn = 1 and not ${second} end as cleared
+        from ranked c),
+      take as materialized (
+        select id, failures, marked from placed where fits and cleared order by pos, run_at limit $1)`;
+}
+
+/**
+ * Moves surplus rows to later slots at the pace of their rate gate. Rows that the circuit breaker
+ * turned away wait longer, but never beyond their own deadline. Suspects that may not run yet get a
+ * slot soon.
+ */
+function parking({ table, paceMs }: QueueTable): string {
+  const surplusOf = 'select distinct gate, n, slot_ms from surplus';
+  // A queue with a pace of its own does not change the rate gate: its slots begin now.
+  const pace = paceMs
+    ? `select gate as account_id, now() + n * slot_ms * interval '1 ms' as next_slot from (${surplusOf}) s`
+    : `
+        insert into account_gate as g (account_id, next_slot, slot_ms)
+        select gate, now() + n * slot_ms * interval '1 ms', slot_ms from (${surplusOf}) s order by gate
+        on conflict (account_id) do update
+          set next_slot = greatest(g.next_slot, now()) + (excluded.next_slot - now())
+        returning account_id, next_slot`;
+  return `
+      surplus as (
+        select id, gate, run_at, due_at, deadline, slot_ms, reason, case when urgent then 0 else wait_ms end as wait_ms,
+          row_number() over (partition by gate order by run_at, id) as ord, count(*) over (partition by gate) as n
+        from placed where not fits and not ahead),
+      pace as (${pace}),
+      slots as materialized (
+        select s.id, s.run_at as before, s.due_at, s.reason,
+          least(p.next_slot + (s.wait_ms - (s.n - s.ord) * s.slot_ms) * interval '1 ms',
+                case when s.deadline > now() then s.deadline end) as at
+        from surplus s join pace p on p.account_id = s.gate),
+      park as (update ${table} j set run_at = ${its('at', 'slots')} where ${among('slots')}),
+      turns as materialized (
+        select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
+                           * ceil(turn / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as at
+        from placed where fits and not cleared and not ahead),
+      held as (update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')})`;
+}
+
+const LATE_ROWS = `
+    (select json_agg(json_build_object('id', id, 'reason', coalesce(reason, 'waiting for the account''s sending pace')))
+     from slots where at > due_at + interval '${LATE_SECONDS} s' and before <= due_at + interval '${LATE_SECONDS} s')`;
+
+/** Builds the JSON of a `ClaimSummary`. */
+function summary({ table }: QueueTable, reportsLate: boolean): string {
+  const waiting = `from ${table} where state = 0 and run_at`;
+  return `
+      json_build_object(
+        'seen', (select count(*) from oldest),
+        'parked', (select count(*) from slots) + (select count(*) from turns),
+        'lowestMs', (select floor(extract(epoch from min(run_at)) * 1000) from oldest),
+        'nextMs', extract(epoch from least(
+          (select run_at ${waiting} > now() order by run_at limit 1),
+          (select min(at) from slots), (select min(at) from turns)) - now()) * 1000,
+        'passedOver', exists (
+          select 1 from (select id ${waiting} <= now() order by run_at limit 1) first
+          where not exists (select 1 from oldest where oldest.id = first.id)),
+        'late', ${reportsLate ? LATE_ROWS : 'null'})`;
+}
+
+/**
+ * Builds the claim statement, which returns at least one row. Its parameters:
+ *
+ * - $1 free slots, $2 worker, $3 scan floor
+ * - $4 maximum number of oldest candidates, $7 of newest candidates
+ * - $5 how many suspects with one death may be taken
+ * - $6 ids of claimed rows whose runs have ended
+ *
+ * @param reportsLate whether the summary includes `late`
+ */
+export function claimStatement(queue: QueueTable, reportsLate: boolean): string {
+  const { table, gateColumn, columns } = queue;
+  const extra = Object.entries(columns)
+    .map(([property, column]) => `, j.${column} as "${property}"`)
+    .join('');
+  return `
+      with ${[candidates, gates, ranking, parking].map((part) => part(queue)).join(',')},
+      taken as (
+        update ${table} j
+        set state = 1, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null
+        where ${among('take')}
+        returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
+          extract(epoch from clock_timestamp() - j.due_at)::float8 as "lateSeconds",
+          ${its('failures', 'take')} as "gateFailures", ${its('marked', 'take')} as "gateMarked", j.crashes${extra})
+      select case when row_number() over () = 1 then ${summary(queue, reportsLate)} end as summary, taken.*
+      from (select) one
+      left join taken on true`;
+}

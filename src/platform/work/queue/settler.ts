@@ -1,0 +1,201 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Logger } from '@nestjs/common';
+import type { AnyDispatcher, ClaimedRow, Outcome, Settled } from './dispatcher.ts';
+import { databaseTrouble } from '../../database/health/database-trouble.ts';
+import type { SqlPool } from '../../database/sql.ts';
+import type { BatcherOptions } from '../batcher.ts';
+import { RateGateSignals } from '../gates/rate-gate-signals.ts';
+import type { QueueStatements } from './queue-statements.ts';
+import { backoff } from './backoff.ts';
+
+/** How the run of a claimed row ended. An `outcome` of `null` means that the run had no effect. */
+export interface Ending {
+  job: ClaimedRow;
+  /** Id of the worker that claimed the row: an earlier id of this process, or its present one. */
+  worker: number;
+  outcome: Outcome<unknown> | null;
+  /** Span of the run, as a `traceparent`; absent if nobody listens. */
+  traceparent?: string | null;
+  /** How long a row without an effect waits, in milliseconds. */
+  waitMs: number;
+  /** Whether the claim found the row's rate gate in trouble. */
+  gateMarked: boolean;
+}
+
+/**
+ * Batches for writing results. One is written at a time: while many workers share a database, a
+ * second one would need one more connection of each, on which every statement is planned again.
+ * While the database is unavailable, the batch is repeated.
+ */
+export const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 1, delayMs: 40 };
+/**
+ * How often a batch is tried before its rows are written one by one, and how often a row is tried
+ * before it stays claimed.
+ */
+const MOST_TRIES = 4;
+const PAUSE_MS = { first: 50, longest: 2_000 };
+
+/**
+ * Writes how runs ended. One transaction updates the queue rows and the records of many runs
+ * (docs/adr/0004). Every statement checks the fencing token and the worker of each claim, so a late
+ * or repeated batch does no harm.
+ */
+export class Settler {
+  readonly #log: Logger;
+  readonly #gates = new RateGateSignals();
+  readonly #unwritable = new Set<string>();
+  #givesUp = false;
+
+  constructor(
+    private readonly sql: SqlPool,
+    private readonly statements: QueueStatements,
+    private readonly dispatcher: AnyDispatcher,
+  ) {
+    this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
+  }
+
+  /** From now on nothing is retried, because the process has no time left to stop. */
+  giveUp(): void {
+    this.#givesUp = true;
+  }
+
+  /**
+   * Returns the ids of rows whose results could not be written although the database was available,
+   * and clears the list.
+   */
+  takeUnwritable(): string[] {
+    const ids = [...this.#unwritable];
+    this.#unwritable.clear();
+    return ids;
+  }
+
+  /**
+   * Never throws. While the database is unavailable, retries until `giveUp` is called.
+   * @returns whether all results are written. Rows that are not stay claimed until `reclaim` or a
+   *   sweep gives them back.
+   */
+  async settle(endings: readonly Ending[]): Promise<boolean> {
+    const released = await this.#release(endings.filter(({ outcome }) => outcome === null));
+    // All batches use the same order, so that two of them cannot deadlock.
+    const ended = endings
+      .filter(({ outcome }) => outcome !== null)
+      .toSorted((a, b) => compare(a.job, b.job));
+    return (await this.#write(ended)) && released;
+  }
+
+  /** Gives rows back as if they had not been claimed. */
+  async #release(endings: readonly Ending[]): Promise<boolean> {
+    if (endings.length === 0) return true;
+    return this.#repeat(() =>
+      this.sql.query(this.statements.release, [
+        endings.map(({ job }) => job.id),
+        endings.map(({ job }) => job.fence),
+        endings.map(({ worker }) => worker),
+        Math.max(...endings.map(({ waitMs }) => waitMs)),
+      ]),
+    );
+  }
+
+  async #write(endings: readonly Ending[]): Promise<boolean> {
+    if (endings.length === 0) return true;
+    let fenced: Settled<ClaimedRow, unknown>[] = [];
+    const write = async () => (fenced = await this.#writeTogether(endings));
+    if (await this.#repeat(write)) {
+      await this.#writeFenced(fenced);
+      return true;
+    }
+    if (this.#givesUp) return false;
+    if (endings.length === 1) {
+      for (const { job } of endings) this.#unwritable.add(job.id);
+      return false;
+    }
+    // A record that cannot be written must not block the other rows of its batch.
+    let all = true;
+    for (const ending of endings) all = (await this.#write([ending])) && all;
+    return all;
+  }
+
+  /**
+   * Repeats a write. While the database is unavailable it repeats without limit, until `giveUp` is
+   * called. After other errors it tries up to four times, because the results stay correct: the
+   * cause may be a lock or a row that was deleted in the meantime.
+   */
+  async #repeat(write: () => Promise<unknown>): Promise<boolean> {
+    let refusals = 0;
+    for (let failures = 1; ; failures += 1) {
+      try {
+        await write();
+        return true;
+      } catch (error) {
+        const away = databaseTrouble(error) === 'away';
+        if (away)
+          this.#log.warn(
+            `cannot write results, the database is unavailable; trying again: ${String(error)}`,
+          );
+        else this.#log.error(error);
+        if (this.#givesUp || (!away && ++refusals >= MOST_TRIES)) return false;
+      }
+      await delay(backoff(PAUSE_MS, failures));
+    }
+  }
+
+  /** The results stay correct without this: the next attempt of each row begins with a look-up. */
+  async #writeFenced(fenced: readonly Settled<ClaimedRow, unknown>[]): Promise<void> {
+    if (fenced.length === 0 || !this.dispatcher.recordFenced) return;
+    await this.#repeat(() =>
+      this.sql.transaction(async (sql) => this.dispatcher.recordFenced?.(sql, fenced)),
+    );
+  }
+
+  /** @returns results whose rows no longer belonged to this worker; they are not written */
+  async #writeTogether(endings: readonly Ending[]): Promise<Settled<ClaimedRow, unknown>[]> {
+    const settled = resultsOf(endings);
+    const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
+    const workers = new Map(endings.map(({ job, worker }) => [job, worker]));
+    let committed: () => void = () => undefined;
+    let kept: typeof settled = [];
+    await this.sql.transaction(async (sql) => {
+      await this.dispatcher.beforeWriting?.(sql, settled);
+      const done = settled.filter(({ next }) => next.kind === 'done');
+      const again = settled.flatMap(({ job, next }) =>
+        next.kind === 'again' ? [{ job, next }] : [],
+      );
+      if (done.length > 0 && again.length > 0)
+        await sql.query(this.statements.lock, [settled.map(({ job }) => job.id)]);
+      const ours = new Set<string>();
+      if (done.length > 0) {
+        const rows = await sql.query<{ id: string }>(this.statements.finish, [
+          done.map(({ job }) => job.id),
+          done.map(({ job }) => job.fence),
+          done.map(({ job }) => workers.get(job)),
+        ]);
+        for (const { id } of rows) ours.add(id);
+      }
+      if (again.length > 0) {
+        const rows = await sql.query<{ id: string }>(this.statements.again, [
+          again.map(({ job }) => job.id),
+          again.map(({ job }) => job.fence),
+          again.map(({ job }) => workers.get(job)),
+          again.map(({ next }) => next.at),
+          again.map(({ next }) => next.ambiguous),
+        ]);
+        for (const { id } of rows) ours.add(id);
+      }
+      kept = settled.filter(({ job }) => ours.has(job.id));
+      if (kept.length === 0) return;
+      await this.dispatcher.record(sql, kept);
+      if (this.dispatcher.table.breaker)
+        committed = await this.#gates.write(sql, kept, (job) => marked.has(job));
+    });
+    committed();
+    return settled.filter((one) => !kept.includes(one));
+  }
+}
+
+const compare = (a: ClaimedRow, b: ClaimedRow) => (a.id < b.id ? -1 : 1);
+
+function resultsOf(endings: readonly Ending[]): Settled<ClaimedRow, unknown>[] {
+  return endings.flatMap(({ job, outcome, traceparent }) =>
+    outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
+  );
+}
