@@ -47,6 +47,7 @@ export interface Batch {
   requestedAt: Date;
   /** Cursor at which this batch begins; `null` for the very first batch. */
   cursor: string | null;
+  /** The port from which the batch comes. */
   mail: Pick<MailPort, 'readMessages' | 'sentMark'>;
 }
 
