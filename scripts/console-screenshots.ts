@@ -35,7 +35,8 @@ async function screenshots(): Promise<Record<string, Screenshot>> {
   const account = await load<typeof import('../src/operator/console/pages/account.page.ts')>('pages/account.page.js'); // prettier-ignore
   const same = (text: string) => text;
   const view = { now: NOW, notice: null };
-  const list = { items: jobSamples(NOW, same), nextPageToken: null };
+  const items = jobSamples(NOW, same);
+  const list = { items, nextPageToken: null, pageToken: undefined, from: 1, total: items.length };
   const asked = { result: bulkSample(NOW, same), filter: { state: 'open' }, now: NOW };
   const details = { ...view, previewable: true };
   const pages = {

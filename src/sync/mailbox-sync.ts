@@ -59,6 +59,8 @@ interface Run {
   claim: MirrorClaim;
   state: MirrorState;
   since: Date | null;
+  /** When the run began. */
+  beganAt: Date;
   /** Messages received before this time are history; `null` if every message is new. */
   newsSince: Date | null;
   /**
@@ -122,16 +124,16 @@ export class MailboxSync {
     state: MirrorState,
     control: RunControl,
   ): Promise<boolean> {
-    const { since } = control;
+    let { cursor, hasVanished } = state;
     const afterCrash = isAfterCrash(state);
     // Servers report times in whole seconds. A message that arrives in the same second in which the
     // account was connected counts as new.
     const connected = fromUnixSeconds(toUnixSeconds(state.connectedAt));
     // The account may have been current without mail, while its token did not cover mail.
     const newsSince = state.wasCurrent && state.cursor !== null ? null : connected;
-    const run: Run = { account, mail, claim, state, since, newsSince, afterCrash };
-    let { cursor, hasVanished } = state;
     let requestedAt = this.clock.now();
+    const begun = { since: control.since, beganAt: requestedAt, newsSince, afterCrash };
+    const run: Run = { account, mail, claim, state, ...begun };
     let next = control.goOn() ? this.#fetch(run, cursor, Promise.resolve()) : null;
     while (next) {
       const changes: MailChanges = await next;
@@ -188,6 +190,7 @@ export class MailboxSync {
       claim,
       state,
       since: null,
+      beganAt: requestedAt,
       newsSince,
       afterCrash: isAfterCrash(state),
     };
@@ -205,7 +208,7 @@ export class MailboxSync {
   }
 
   #fetch(
-    { account, mail, since, afterCrash }: Run,
+    { account, mail, since, beganAt, afterCrash }: Run,
     cursor: string | null,
     stored: Promise<unknown>,
   ): Promise<MailChanges> {
@@ -218,7 +221,7 @@ export class MailboxSync {
       await stored;
       return recognise(this.database, account.accountId, removed, messages);
     };
-    const request = { cursor, limit, since, known, recognise: recognised };
+    const request = { cursor, limit, since, beganAt, known, recognise: recognised };
     const fetched = mail.listChanges(account, request).then((changes) => {
       // Start parsing while the previous batch is still being stored.
       if (!afterCrash)
@@ -266,7 +269,7 @@ export class MailboxSync {
       hasVanished: mayTurnUp,
       requestedAt,
       cursor,
-      canReadAgain: run.mail.readMessages !== undefined,
+      mail: run.mail,
     });
     return { ...stored, changed: stored.changed || follows };
   }

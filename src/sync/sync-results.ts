@@ -31,6 +31,7 @@ export type SyncResult = (
 };
 
 // `again` is set if a change was reported during the run; the account then runs again at once.
+const ASKED_AGAIN = `update sync_job set run_at = now() where id = any($1::uuid[]) and again`;
 const CURRENT = `
   update sync_job j
   set current_since = coalesce(current_since, $2::timestamptz),
@@ -46,6 +47,9 @@ const COUNT_FAILURES = `
     failed_reason = f.reason, failed_server = f.server
   from unnest($1::uuid[], $2::text[], $3::text[]) f(id, reason, server) where j.id = f.id
   returning account_id as "accountId", failures`;
+
+/** Results after which the account waits, for its budget or for a part that cannot be read. */
+const MAY_WAIT: readonly SyncResult['kind'][] = ['idle', 'stalled'];
 
 const idsOf = (some: readonly { job: ClaimedRow }[]): string[] => some.map(({ job }) => job.id);
 
@@ -67,6 +71,8 @@ export async function recordResults(
     result.kind === 'stalled' ? [{ job, problem: result.problem }] : [],
   );
   if (current.length > 0) await sql.query(CURRENT, [idsOf(current), now]);
+  const waiting = settled.filter(({ result }) => MAY_WAIT.includes(result.kind));
+  if (waiting.length > 0) await sql.query(ASKED_AGAIN, [idsOf(waiting)]);
   const active = settled.filter(({ result }) => result.changed === true);
   if (active.length > 0) await sql.query(ACTIVE, [idsOf(active), now]);
   const passed = settled.map(({ job, result }) => ({ id: job.id, times: result.times ?? {} }));

@@ -23,6 +23,8 @@ import { until } from '../support/until.ts';
 const DAY_MS = 86_400_000;
 /** Of Gmail a day. A message costs 20 to read and 100 to send. */
 const CEILING = 100_000;
+/** As the console shows a number. */
+const formatted = (units: number): string => units.toLocaleString('en-US');
 
 describe('what applications use of the APIs of Google and Microsoft', () => {
   const clock = new PassingClock();
@@ -277,6 +279,54 @@ describe('what applications use of the APIs of Google and Microsoft', () => {
         .set(operator.bearer)
         .send({ api: 'google-calendar', units: 1 })
         .expect(400);
+    });
+
+    it('follows a ceiling that an operator sets and removes in the console', async () => {
+      const operator = await createOperator(server);
+      const path = `/console/applications/${application.id}`;
+      const page = async (at = path) =>
+        (await request(server.url).get(at).set(operator.cookie).expect(200)).text;
+      const send = (fields: object, by = operator) =>
+        request(server.url).post(`${path}/ceiling`).set(by.cookie).type('form').send(fields);
+      const set = async (units: string) => {
+        const answer = await send({ csrf_token: operator.csrf, api: 'gmail', units });
+        expect(answer.status).toBe(303);
+        await store();
+        return page(answer.headers['location']);
+      };
+      expect(await page()).toContain(`${formatted(CEILING)} quota units a day`);
+      const month = (await use()).find(({ api }) => api === 'gmail')?.month ?? 0;
+      expect(await page(`${path}/ceiling`)).toContain(formatted(month));
+      const after = await set(String(3 * CEILING));
+      expect(after).toContain('The ceiling is changed.');
+      expect(after).toContain(`${formatted(3 * CEILING)} quota units a day`);
+      expect(after).toContain('set for this application');
+      expect((await raw()).status).toBe(200);
+      expect(await set('')).toContain('by QUOTA_APPLICATION_GMAIL_UNITS');
+      expect((await raw()).status).toBe(429);
+      const { csrf: csrf_token } = operator;
+      const refused: [object, number][] = [
+        [{ api: 'gmail', units: '5' }, 403],
+        [{ csrf_token, api: 'gmail', units: '-1' }, 400],
+        [{ csrf_token, api: 'gmail', units: '1e3' }, 400],
+        [{ csrf_token, api: 'gmail', units: '9'.repeat(30) }, 400],
+        [{ csrf_token, api: 'google-calendar', units: '5' }, 400],
+        [{ csrf_token, units: '5' }, 400],
+      ];
+      for (const [fields, status] of refused)
+        expect([fields, (await send(fields)).status]).toEqual([fields, status]);
+      const reader = await createOperator(server, 'read');
+      const attempt = await send({ csrf_token: reader.csrf, api: 'gmail', units: '5' }, reader);
+      expect(attempt.status).toBe(403);
+      const { body } = await request(server.url)
+        .get(`/admin/audit-log?action=application.ceiling&actor=${operator.name}`)
+        .set(operator.bearer)
+        .expect(200);
+      const entries = body.items as { details: object }[];
+      expect(entries.map(({ details }) => details)).toEqual([
+        { api: 'gmail', units: null },
+        { api: 'gmail', units: 3 * CEILING },
+      ]);
     });
 
     it('sends messages all the same', async () => {

@@ -1,4 +1,8 @@
 import request from 'supertest';
+import { scheduleChangedSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
+import { ListedContents } from '../../src/mail/listed-contents/listed-contents.ts';
+import { Database } from '../../src/platform/database/sql.ts';
+import { RequestedContents } from '../../src/sync/messages/requested-contents.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { GoogleStub } from '../support/google/google-stub.ts';
 import { scope } from '../support/google/scopes.ts';
@@ -9,6 +13,25 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
 const MAIL = ['openid', 'email', 'profile', scope('gmail.modify')];
+const HOUR_MS = 3_600_000;
+
+interface Shown {
+  id: string;
+  body: string;
+  headers: Record<string, string>;
+  files: { id: string; filename: string }[];
+}
+
+/** A message composed anew: its files in another order, and one more before them. */
+function composedAnew(raw: Buffer): Buffer {
+  const text = raw.toString();
+  const line = `--${/boundary="?([^";\r\n]+)/.exec(text)?.[1]}`;
+  const [head, body, ...files] = text.split(line);
+  const end = files.pop();
+  const footer =
+    '\r\nContent-Type: text/plain\r\nContent-Disposition: attachment; filename=footer.txt\r\n\r\nFooter\r\n';
+  return Buffer.from([head, body, footer, ...files.toReversed(), end].join(line));
+}
 
 /** The whole server, which polls mailboxes once an hour only and audits none. */
 describe('a Google account that sends', () => {
@@ -121,6 +144,95 @@ describe('a Google account that sends', () => {
       stub.requests.length = 0;
     },
   );
+
+  describe('with files', () => {
+    beforeEach(() => {
+      stub.habits.messageIds = 'replaced';
+    });
+    afterEach(() => {
+      stub.habits.messageIds = 'kept';
+      stub.habits.historyLagMs = 0;
+      server.app.get(ListedContents).use(server.app.get(RequestedContents));
+    });
+
+    /** An account that has sent a message with two files. No sync pass has seen the copy. */
+    async function sentWithFiles() {
+      const one = await connect();
+      stub.habits.historyLagMs = HOUR_MS;
+      const file_ids: string[] = [];
+      for (const filename of ['a.txt', 'b.txt']) {
+        const uploaded = await one.api('post', '/files').attach('file', Buffer.from(`text of ${filename}`), { filename }); // prettier-ignore
+        file_ids.push(uploaded.body[0].id);
+      }
+      const to = [{ email: 'bo@elsewhere.test' }];
+      const tracking = { opens: true };
+      const message = { to, subject: 'Files', body: '<p>See</p>', file_ids, tracking };
+      const sent = await one.api('post', '/send').send(message).expect(200);
+      const path = `/messages/${sent.body.id}`;
+      const read = async () =>
+        (await one.api('get', `${path}?view=expanded`).expect(200)).body as Shown;
+      const text = async () =>
+        (await one.api('get', path).set('accept', 'message/rfc822').expect(200)).text;
+      const download = async (id: string | undefined) =>
+        (await one.api('get', `/files/${id}/download`).expect(200)).text;
+      /** Lets a sync pass find the copy, and waits until it has. */
+      const joined = async () => {
+        const { body: account } = await one.api('get', '/account');
+        stub.habits.historyLagMs = 0;
+        await scheduleChangedSync(server.app.get(Database), [account.id]);
+        return until('the copy', async () => {
+          const shown = await read();
+          return shown.headers['Message-Id']?.includes('@mail.gmail.com') && shown;
+        });
+      };
+      const [copy] = one.user.mailbox.messages();
+      if (!copy) throw new Error('nothing was sent');
+      return { ...one, read, text, download, joined, copy };
+    }
+    type Sent = Awaited<ReturnType<typeof sentWithFiles>>;
+
+    it('keeps the ids of the files when the copy has another Message-ID and other positions of the files', async () => {
+      const one = await sentWithFiles();
+      const [a, b] = (await one.read()).files;
+      const { body: start } = await one.api('post', '/delta/latest_cursor');
+      one.copy.raw = composedAnew(one.copy.raw);
+      const { files, body: text } = await one.joined();
+      expect(files).toMatchObject([{ filename: 'footer.txt' }, { id: b?.id }, { id: a?.id }]);
+      // A sender who opens the copy is no reader.
+      expect(String(one.copy.raw)).toContain('/t/o?i');
+      expect(text).toContain('<p>See</p>');
+      expect(text).not.toContain('/t/o?i');
+      expect(await one.download(a?.id)).toBe('text of a.txt');
+      expect(await one.download(b?.id)).toBe('text of b.txt');
+      expect(await one.download(files[0]?.id)).toContain('Footer');
+      const { body } = await one.api('get', `/delta?cursor=${start.cursor}`);
+      const changed = (body.deltas as { object: string; event: string; id: string }[])
+        .filter(({ object }) => object === 'file')
+        .map(({ event, id }) => [event, id]);
+      expect(changed).toEqual([['create', files[0]?.id]]);
+    });
+
+    it.each([
+      [
+        'a file',
+        async ({ read, download }: Sent) => download((await read()).files[0]?.id),
+        'text of a.txt',
+      ],
+      ['the text', ({ text }: Sent) => text(), 'Subject: Files'],
+    ])('returns %s to a request during which the copy arrives', async (_, request, expected) => {
+      const one = await sentWithFiles();
+      const contents = server.app.get(RequestedContents);
+      server.app.get(ListedContents).use({
+        complete: (...given) => contents.complete(...given),
+        keep: (...given) => contents.keep(...given),
+        unreported: async (...given) => {
+          await one.joined();
+          return contents.unreported(...given);
+        },
+      });
+      expect(await request(one)).toContain(expected);
+    });
+  });
 
   it.each([
     ['as long as Google says', { 'retry-after': '2' }, 2],

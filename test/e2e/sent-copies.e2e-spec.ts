@@ -1,4 +1,6 @@
 import request from 'supertest';
+import type { JobFilter } from '../../src/operator/jobs/job-types.ts';
+import { OperatorJobs } from '../../src/operator/jobs/operator-jobs.ts';
 import { rowsOf } from '../support/connect.ts';
 import {
   createAccount,
@@ -50,6 +52,24 @@ describe('copies of sent messages', () => {
     expect(filed).toHaveLength(1);
     expect(filed[0]?.mime).toContain('Bcc: <hidden@elsewhere.test>\r\n');
     expect(filed[0]?.mime).toContain(filed[0]?.messageIdHeader);
+  });
+
+  it('do not fill the lists in which operators look for messages', async () => {
+    const ada = await createAccount(server.app, application);
+    await send(ada);
+    await until('the copy to be stored', async () => {
+      const [filing] = await filings(ada);
+      return filing?.status === 'successful';
+    });
+    const kinds = async (filter: JobFilter) => {
+      const jobs = server.app.get(OperatorJobs);
+      const list = await jobs.list({ account: ada.id, ...filter }, {});
+      expect(await jobs.count({ account: ada.id, ...filter })).toBe(list.items.length);
+      return list.items.map(({ kind }) => kind);
+    };
+    expect(await kinds({})).toEqual(['message']);
+    expect(await kinds({ state: 'successful' })).toEqual(['message']);
+    expect(await kinds({ kind: 'write' })).toEqual(['write']);
   });
 
   it('are left to a server that stores them itself', async () => {

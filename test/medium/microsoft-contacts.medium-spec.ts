@@ -194,11 +194,20 @@ describe('contacts at the stub of Microsoft', () => {
       expect((await since(cursor)).present).toHaveLength(1);
     });
 
+    it('asks once more if the mailbox is not there for a moment', async () => {
+      const { cursor } = await since();
+      await create({ given_name: 'One' });
+      const match = ({ path }: StubRequest) => path.endsWith('/contacts/delta');
+      fixture.stub.faults.add({ match, answer: error('MailboxNotEnabledForRESTAPI') });
+      expect((await since(cursor)).contacts).toMatchObject([{ content: { given_name: 'One' } }]);
+      expect(fixture.stub.faults.pending).toBe(0);
+    });
+
     it('keeps its cursor if the mailbox is not there for a while', async () => {
       await create({ given_name: 'One' });
       const { cursor } = await since();
       const match = ({ path }: StubRequest) => path.endsWith('/contacts/delta');
-      fixture.stub.faults.add({ match, answer: error('MailboxNotEnabledForRESTAPI') });
+      fixture.stub.faults.add({ match, answer: error('MailboxNotEnabledForRESTAPI'), times: 2 });
       expect(await codeOf(since(cursor))).toBe('temporary');
       expect((await since(cursor)).present).toBeNull();
     });

@@ -366,8 +366,12 @@ describe('carillon', () => {
     expect(errors).toBe('');
     await register('http://localhost:3000', 30);
     expect(await carillon('operator', 'link')).toContain('http://localhost:3000/console/');
+    expect(await carillon('operator', 'create', 'bo')).toContain(
+      'To sign in to the console at https://mail.example.test:9400/console: carillon operator link bo',
+    );
     await sql.query('delete from running_process');
     await carillon('operator', 'remove', 'ada');
+    await carillon('operator', 'remove', 'bo');
   });
 
   it('creates operators with passwords, sign-in links and tokens, and removes them', async () => {
@@ -398,6 +402,10 @@ describe('carillon', () => {
     await carillon('operator', 'set-role', 'ada', '--role', 'read');
     const changed = { role: 'read', has_password: false };
     expect(await json('operator', 'list')).toEqual([expect.objectContaining(changed)]);
+    expect(await carillon('operator', 'disable', 'ada')).toContain('can neither sign in');
+    await expect(carillon('operator', 'link')).rejects.toThrow('carillon operator enable ada');
+    await carillon('operator', 'enable', 'ada');
+    expect(await carillon('operator', 'link')).toMatch(link);
     await carillon('operator', 'create', 'bo');
     await expect(carillon('operator', 'link')).rejects.toThrow('name: one of ada, bo');
     await carillon('operator', 'remove', 'ada');

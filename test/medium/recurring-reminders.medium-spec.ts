@@ -3,7 +3,7 @@ import { Database } from '../../src/platform/database/sql.ts';
 import {
   ReminderDispatcher,
   type ReminderResult,
-  type ReminderRow,
+  type ClaimedReminder,
 } from '../../src/calendar/notifications/send/reminder-dispatcher.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
@@ -16,7 +16,7 @@ const NEW_YEAR = 1_893_456_000;
 describe('a reminder of a recurring event', () => {
   let server: TestApp;
   let receiver: Receiver;
-  let queue: EngineSteps<ReminderRow, ReminderResult>;
+  let queue: EngineSteps<ClaimedReminder, ReminderResult>;
   let ada: TestAccount;
   let calendar: string;
 

@@ -10,8 +10,8 @@ import { EmailReminderSender } from '../../src/calendar/notifications/send/email
 import { reminderSignature } from '../../src/calendar/notifications/send/reminder-signature.ts';
 import {
   ReminderDispatcher,
+  type ClaimedReminder,
   type ReminderResult,
-  type ReminderRow as QueuedReminder,
 } from '../../src/calendar/notifications/send/reminder-dispatcher.ts';
 import type { ReminderEvent } from '../../src/calendar/events/ports/event-reminders.ts';
 import type { StoredNotification } from '../../src/calendar/events/event-values.ts';
@@ -47,7 +47,7 @@ describe('a reminder that is due', () => {
   let receiver: Receiver;
   let egress: EgressClient;
   let clock: TestClock;
-  let steps: EngineSteps<QueuedReminder, ReminderResult>;
+  let steps: EngineSteps<ClaimedReminder, ReminderResult>;
   let dispatcher: ReminderDispatcher;
   let planner: ReminderPlanner;
   const threads = new WorkThreads();
@@ -62,7 +62,7 @@ describe('a reminder that is due', () => {
     return new ReminderDispatcher(
       new ReminderRepository(database, new ProviderAccounts(database, secretBox), quotas),
       clock,
-      new EmailReminderSender(fixture.config, connectors, clock),
+      new EmailReminderSender(fixture.config, database, connectors, clock),
       new SmsReminderSender(gateway, fixture.config),
       new WebhookReminderSender(egress, secretBox, clock),
     );

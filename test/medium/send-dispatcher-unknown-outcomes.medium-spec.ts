@@ -1,7 +1,9 @@
+import { randomUUID } from 'node:crypto';
 import request from 'supertest';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { releaseSends } from '../../src/mail/outbox/steer/steered-sends.ts';
 import { outgoing, sendControl } from '../support/contract-tools.ts';
+import { createAccount, type TestAccount } from '../support/factories.ts';
 import { GoogleFixture } from '../support/google-account.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { beforeEachSend, type SendFixture } from '../support/send-fixture.ts';
@@ -340,6 +342,29 @@ describe('SendDispatcher: unknown outcomes', () => {
       expect(send.server.taken).toEqual([]);
       expect((await send.job(id)).reason).toContain('which may be this one');
     });
+  });
+
+  it('knows the Message-IDs of other messages of the account, also those that their senders chose', async () => {
+    const chosen = `<chosen-${randomUUID()}@app.test>`;
+    const mime = ['To: bo@example.test', `Message-ID: ${chosen}`, '', 'Hello'].join('\r\n');
+    const { url } = send.app;
+    const { account } = send;
+    const stranger = await createAccount(send.app.app, send.application);
+    const sendRaw = ({ email, bearer }: TestAccount, text: string) =>
+      request(url)
+        .post('/send')
+        .set(bearer)
+        .set('content-type', 'message/rfc822')
+        .send(`From: ${email}\r\n${text}`)
+        .expect(200);
+    await sendRaw(account, mime);
+    await sendRaw(stranger, mime.replace('<chosen', '<strange'));
+    send.server.answers = [lost];
+    const id = await send.accept();
+    await send.toTheEnd(id);
+    const [generated = ''] = send.server.messageIds;
+    const ids = [generated, chosen, chosen.replace('<chosen', '<strange'), '<server\0@x.test>', ''];
+    expect(await send.server.traces[0]?.ownIdsAmong?.(ids)).toEqual(new Set([generated, chosen]));
   });
 
   it('assumes an unknown outcome after an internal error if content may already have been sent', async () => {

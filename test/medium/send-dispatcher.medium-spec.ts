@@ -71,6 +71,7 @@ describe('SendDispatcher', () => {
       connectors,
       server.app.get(RelayRoutes, { strict: false }),
       database,
+      config,
     );
     const unknown = new UnknownOutcomes(config, routes, accounts, clock);
     const sender = new MessageSender(config, database, accounts, routes, unknown, clock);

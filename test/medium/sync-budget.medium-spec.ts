@@ -13,6 +13,7 @@ import type {
   RemoteCalendar,
   SyncPassRequest,
 } from '../../src/providers/port/connector.ts';
+import { scheduleChangedSync } from '../../src/accounts/sync-schedule/schedule-sync.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import {
   createAccount,
@@ -45,6 +46,10 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
   let mail: ((request: SyncPassRequest) => Error | null) | undefined;
   let calendars: () => Error | null;
   let contacts: () => Error | null;
+  /** What happens while the mailbox is read. */
+  let during: () => Promise<void>;
+  /** Part of what the mailbox answers. */
+  let answer: Partial<MailChanges>;
 
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
@@ -54,7 +59,8 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
   });
   beforeEach(async () => {
     account = await createAccount(server.app, application);
-    [warnings, cursors] = [[], []];
+    [warnings, cursors, answer] = [[], [], {}];
+    during = async () => undefined;
     mail = calendars = contacts = () => null;
     jest.spyOn(Logger.prototype, 'warn').mockImplementation((...said) => void warnings.push(said));
   });
@@ -66,12 +72,13 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
     name: 'sandbox',
     mail: {
       async listChanges(_: unknown, request: SyncPassRequest): Promise<MailChanges> {
+        await during();
         const error = mail?.(request);
         if (error) throw error;
         cursors.push(request.cursor);
         const cursor = String(Number(request.cursor ?? 0) + 1);
         const listing = { folders: null, renamed: [], messages: [], removed: [] };
-        return { ...listing, cursor, more: Number(cursor) < 3, present: true };
+        return { ...listing, cursor, more: Number(cursor) < 3, present: true, ...answer };
       },
     },
     calendar: {
@@ -134,6 +141,29 @@ describe('a sync pass that has to wait for the budget of the provider', () => {
     expect(await sync()).toMatchObject({ result: { kind: 'current' } });
     expect(cursors).toEqual([null, '1', '2']);
     expect(await row()).toMatchObject({ cursor: '3', failures: 0, state: 'running' });
+  });
+
+  it.each<[string, Partial<MailChanges> | Error]>([
+    ['waits for the budget', new BudgetExhaustedError(100)],
+    [
+      'waits for a folder that cannot be read',
+      { more: true, stalled: { since: new Date(), reason: 'Projects' } },
+    ],
+  ])('is made again at once if a change was reported during a pass that %s', async (_, ends) => {
+    await sync();
+    // The next pass is a poll.
+    during = () => scheduleChangedSync(database, [account.id]);
+    mail = () => (ends instanceof Error ? ends : null);
+    answer = ends instanceof Error ? {} : ends;
+    await sync();
+    const due = () =>
+      database.query('select again, run_at <= now() as due from sync_job where account_id = $1', [
+        account.id,
+      ]);
+    expect(await due()).toEqual([{ again: true, due: true }]);
+    during = async () => undefined;
+    await sync();
+    expect(await due()).toEqual([{ again: false, due: false }]);
   });
 
   it('waits until the budget is full if it has stored nothing, because it begins anew', async () => {

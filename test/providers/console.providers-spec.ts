@@ -7,16 +7,20 @@ import { accessibilityFaults } from '../support/accessibility.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { startBrowser } from '../support/mail-servers/browser.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
+import { freePorts } from '../support/mail-servers/processes.ts';
 import { secret } from '../support/log-watch.ts';
 import { Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
-import { rowsOf } from '../support/connect.ts';
+import { registerSandbox, rowsOf } from '../support/connect.ts';
 import { until } from '../support/until.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
 
 const PASSWORD = 'correct horse battery';
 /** A subject that would be markup if a page did not escape it. */
 const SUBJECT = '<img src=x onerror="document.title=1"> & "quoted"';
+const LONG_SUBJECT = 'Minutes of the meeting about the annual conference of all departments '
+  .repeat(9)
+  .trim();
 const IN_A_WEEK = 7 * 86_400;
 
 describeWith(['chromium'], 'the console in Chromium', () => {
@@ -29,11 +33,14 @@ describeWith(['chromium'], 'the console in Chromium', () => {
   let jobId: string;
   let webhookId: string;
   let applicationId: string;
+  let graceId: string;
   const complaints: string[] = [];
 
   beforeAll(async () => {
     secret('password of an operator', PASSWORD);
-    server = await startTestApp({ ROLES: 'api' });
+    const [port = 0] = await freePorts(1);
+    const address = { PORT: String(port), BASE_URL: `http://127.0.0.1:${port}` };
+    server = await startTestApp({ ROLES: 'api', ...address });
     tracker = await Receiver.start();
     chromium = await startBrowser();
     context = await chromium.newContext({ reducedMotion: 'reduce' });
@@ -47,6 +54,9 @@ describeWith(['chromium'], 'the console in Chromium', () => {
     await server.app
       .get(Operators)
       .create(SYSTEM, { name: 'ada', role: 'operate', password: PASSWORD });
+    graceId = await server.app
+      .get(Operators)
+      .create(SYSTEM, { name: 'grace', role: 'read', password: null });
     await createData();
   });
   afterAll(async () => {
@@ -59,6 +69,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
   async function createData(): Promise<void> {
     const application = await createApplication(server.app, { name: 'Front <b>desk</b>' });
     applicationId = application.id;
+    await registerSandbox(server, application);
     ada = await createAccount(server.app, application, { email: 'ada@sandbox.test' });
     const trap = `${tracker.origin}/opened`;
     const { body } = await request(server.url)
@@ -77,6 +88,16 @@ describeWith(['chromium'], 'the console in Chromium', () => {
       })
       .expect(202);
     jobId = body.job_status_id as string;
+    await request(server.url)
+      .post('/v2/outbox')
+      .set(ada.bearer)
+      .send({
+        to: [{ email: 'linus@sandbox.test' }],
+        subject: LONG_SUBJECT,
+        body: 'Hello',
+        send_at: Math.floor(Date.now() / 1000) + IN_A_WEEK,
+      })
+      .expect(202);
     const failing = { state: 'failing', failures: 3, failingSince: new Date() } as const;
     webhookId = await createWebhook(server.app, application, `${tracker.origin}/hook`, failing);
   }
@@ -110,6 +131,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
       `/console/accounts/${ada.id}/tokens/new`,
       '/console/applications',
       `/console/applications/${applicationId}`,
+      `/console/applications/${applicationId}/ceiling`,
       `/console/applications/${applicationId}/delete`,
       '/console/applications/new',
       '/console/capacity',
@@ -119,6 +141,13 @@ describeWith(['chromium'], 'the console in Chromium', () => {
       `/console/webhooks/${webhookId}/replay?since=2026-01-01T00:00`,
       '/console/audit?actor=ada',
       '/console/log-level',
+      '/console/operators',
+      '/console/operators/new',
+      `/console/operators/${graceId}`,
+      `/console/operators/${graceId}/remove`,
+      `/console/operators/${graceId}/tokens/new`,
+      '/console/password',
+      '/console/instance',
     ]) {
       const response = await open(path);
       expect([path, response?.status()]).toEqual([path, 200]);
@@ -212,6 +241,90 @@ describeWith(['chromium'], 'the console in Chromium', () => {
     await page.getByRole('button', { name: 'Revoke the token' }).click();
     await page.getByText('The access token is revoked').waitFor();
     expect((await me()).status).toBe(401);
+  });
+
+  it('shows long subjects in two lines, and how many items a list has', async () => {
+    await open('/console/jobs?recipient=linus@sandbox.test');
+    const subject = 'document.querySelector("td.main .two-lines")';
+    const lines = `Math.round(${subject}.clientHeight / parseFloat(getComputedStyle(${subject}).lineHeight))`;
+    expect(await page.evaluate(`[${subject}.title, ${lines}]`)).toEqual([LONG_SUBJECT, 2]);
+    expect(await page.locator('.list-count').textContent()).toBe('1 job');
+    await page.getByRole('link', { name: LONG_SUBJECT }).click();
+    expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe(LONG_SUBJECT);
+  });
+
+  it('leads to the search of a list with the key /, and from all other pages to that of jobs', async () => {
+    for (const [path, name] of [
+      ['/console/accounts', 'address'],
+      ['/console/audit', 'action'],
+      [`/console/webhooks/${webhookId}/replay`, 'recipient'],
+      ['/console/log-level', 'recipient'],
+      ['/console/operators', 'recipient'],
+    ] as const) {
+      await open(path);
+      await page.keyboard.press('/');
+      await page.locator(`input[name="${name}"]:focus`).waitFor();
+    }
+  });
+
+  it('creates an operator, whose link leads to a page where the operator chooses a password', async () => {
+    await open('/console/operators');
+    await page.getByRole('link', { name: 'Create an operator…' }).click();
+    await page.getByLabel('Name').fill('linus');
+    await page.getByRole('button', { name: 'Create the operator' }).click();
+    const link = (await page.locator('.secret code').textContent()) ?? '';
+    secret('link of an operator', new URL(link).searchParams.get('secret') ?? '');
+    const theirs = await (await chromium.newContext()).newPage();
+    await theirs.goto(link);
+    await theirs.getByLabel('New password').fill(PASSWORD);
+    await theirs.getByRole('button', { name: 'Set the password' }).click();
+    await theirs.getByText('Your password is changed').waitFor();
+    await page.goto(`${server.url}/console/operators`);
+    await page.getByRole('link', { name: 'linus' }).click();
+    await page.getByRole('link', { name: 'Disable…' }).click();
+    await page.getByRole('button', { name: 'Disable the operator' }).click();
+    await page.getByText('The operator is disabled').waitFor();
+    await theirs.reload();
+    await theirs.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await theirs.context().close();
+  });
+
+  it('creates an application and gives it a new secret', async () => {
+    await open('/console/applications');
+    await page.getByRole('link', { name: 'Create an application…' }).click();
+    await page.getByLabel('Name').fill('Back office');
+    await page.getByRole('button', { name: 'Create the application' }).click();
+    const shown = async () => {
+      const value = (await page.locator('.secret code').textContent()) ?? '';
+      secret('client secret that an operator made', value);
+      return value;
+    };
+    const first = await shown();
+    const clientId = (await page.locator('dd').first().textContent()) ?? '';
+    const asks = (password: string) =>
+      request(server.url).get(`/a/${clientId}/accounts`).auth(password, '');
+    expect((await asks(first)).status).toBe(200);
+    await page.getByRole('link', { name: 'Back office' }).click();
+    await page.getByRole('link', { name: 'New client secret…' }).click();
+    await page.getByRole('button', { name: 'Make a new secret' }).click();
+    await page.getByRole('heading', { name: 'Client secret' }).waitFor();
+    const second = await shown();
+    expect([(await asks(first)).status, (await asks(second)).status]).toEqual([401, 200]);
+  });
+
+  it('makes a sign-in link for an application without a redirect address, which ends on our own page', async () => {
+    await open(`/console/accounts/${ada.id}/sign-in-link`);
+    await page.getByRole('button', { name: 'Make the link' }).click();
+    const link = (await page.locator('.secret code').textContent()) ?? '';
+    const theirs = await (await chromium.newContext()).newPage();
+    await theirs.goto(link);
+    await theirs.getByLabel('Password', { exact: true }).fill('anything');
+    await theirs.getByRole('button', { name: 'Continue' }).click();
+    await theirs.getByRole('button', { name: 'Allow', exact: true }).click();
+    await theirs.getByRole('heading', { name: 'You are signed in' }).waitFor();
+    expect(new URL(theirs.url()).origin).toBe(server.url);
+    expect(await accessibilityFaults(theirs)).toEqual([]);
+    await theirs.context().close();
   });
 
   it('can be used with the keyboard, from the first link to the content', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
 import { EgressPolicy } from '../../src/platform/egress/egress-policy.ts';
@@ -12,6 +13,7 @@ import {
   describeConnectorContract,
 } from '../support/connector-contract.ts';
 import { makeCalendar } from '../support/dav-account.ts';
+import { describeLookUps, forgetfulWith } from '../support/look-up-contract.ts';
 import { type DavServer, startRadicale } from '../support/mail-servers/dav.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { MailServers } from '../support/mail-servers/mail-servers.ts';
@@ -71,4 +73,23 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'an account at real servers', () 
 
   const make = async (): Promise<ConnectorUnderTest> => ({ connector, account, refusedAccount });
   describeConnectorContract('imap', make, { eventChanges: true, contacts: true });
+
+  /** A server that files what it sends, with all that it keeps. */
+  const forgetful = async () => {
+    const files = async () => {
+      const one = await account();
+      return { ...one, settings: { ...one.settings, smtp_files_sent: true } };
+    };
+    return forgetfulWith({ mail: connector.mail, account: files }, async (from, message, kept) => {
+      const { imap_password: password } = from.settings as { imap_password: string };
+      const client = await servers.client({ email: from.email, password });
+      const text = message.mime.toString();
+      const id = `Message-ID: <${randomUUID()}@server.test>`;
+      const filed = kept === 'everything' ? text : text.replace(/^Message-ID: .*$/im, id);
+      await client.append('Sent', Buffer.from(filed), ['\\Seen']);
+      await client.logout();
+    });
+  };
+  // Copies bear no mark that Carillon looks for.
+  describeLookUps(forgetful, ['everything', 'nothing']);
 });

@@ -33,8 +33,6 @@ const READS: Record<string, string> = {
   'calendar/rsvp > job_status':
     'a response to an invitation that could not be written may be given again',
   'cli/carillon > sms_message': 'a report for the operator',
-  'cli/carillon > webhook': 'a report for the operator',
-  'cli/carillon > worker': 'a report for the operator',
   'deltas > change': '`/delta` reads the change log by cursor',
   'deltas > change_pruned': '`/delta` reports how far back the change log reaches',
   'deltas > message_body':

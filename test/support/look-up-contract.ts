@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
+import { isGeneratedId } from '../../src/mail/composing/generated-ids.ts';
 import type {
   MailPort,
   OutgoingMessage,
@@ -10,6 +11,7 @@ import { codeOf, outgoing, sendControl } from './contract-tools.ts';
 /** What a provider keeps of the messages that it sends. */
 export type Kept = 'everything' | 'own headers' | 'nothing';
 type Lost = 'after sending' | 'before sending';
+const isOwn = isGeneratedId('contract.test');
 
 /** A provider whose unpleasant behaviour a test can choose. */
 export interface ForgetfulProvider {
@@ -94,6 +96,8 @@ export function describeLookUps(
       recipients: envelope.recipients,
       subject,
       since: begun,
+      // As in the server: Message-IDs of `outgoing` are those of our own messages.
+      ownIdsAmong: async (ids: readonly string[]) => new Set(ids.filter(isOwn)),
     });
 
     it.each(keeping)('finds a message that was sent by a provider that keeps %s', async (kept) => {

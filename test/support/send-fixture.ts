@@ -139,7 +139,7 @@ export class SendFixture {
       findSent: (_account, _header, traces) => this.server.findSent(traces),
     };
     const connectors = new ConnectorRegistry([{ name: 'sandbox', mail } as unknown as Connector]);
-    const routes = new SendRoutes(connectors, this.relay, this.database);
+    const routes = new SendRoutes(connectors, this.relay, this.database, config);
     const unknown = new UnknownOutcomes(config, routes, accounts, this.clock);
     const sender = new MessageSender(config, this.database, accounts, routes, unknown, this.clock);
     const mirror = this.app.app.get(SentMirror, { strict: false });

@@ -9,13 +9,14 @@ const NAME = 'local';
 /**
  * Creates a link that opens the console signed in, once and within an hour. On a server without
  * operators it creates the operator `local` first.
- * @returns `null` if the server has operators, but none named `local`: they sign in themselves
+ * @returns `null` if the server has operators, but none named `local` who may sign in: they sign
+ *   in themselves
  */
 export async function createConsoleLink(app: INestApplicationContext): Promise<string | null> {
   const operators = app.get(Operators);
   const all = await operators.list();
   if (all.length === 0)
     await operators.create(SYSTEM, { name: NAME, role: 'operate', password: null });
-  else if (!all.some(({ name }) => name === NAME)) return null;
+  else if (!all.some(({ name, disabledAt }) => name === NAME && disabledAt === null)) return null;
   return (await app.get(OperatorLinks).create(SYSTEM, NAME)).url;
 }

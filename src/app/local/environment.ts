@@ -3,13 +3,18 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { OperatorError } from '../../platform/base/errors/operator-error.ts';
 import { type AppConfig, type Environment, loadConfig } from '../../platform/config/app-config.ts';
-import {
-  type EmbeddedPostgres,
-  startEmbeddedPostgres,
-} from '../../platform/database/embedded/embedded-postgres.ts';
-import { lockHolder, takeInstanceLock } from './instance-lock.ts';
+import type { EmbeddedPostgres } from '../../platform/database/embedded/embedded-postgres.ts';
 import { localKeyRing } from './key-file.ts';
-import { runningServer } from './running-server.ts';
+
+/** Modules that a database of one's own does not need. */
+const loadEmbedded = async () => {
+  const [lock, running, embedded] = await Promise.all([
+    import('./instance-lock.ts'),
+    import('./running-server.ts'),
+    import('../../platform/database/embedded/embedded-postgres.ts'),
+  ]);
+  return { ...lock, ...running, ...embedded };
+};
 
 /** A database and a configuration for this machine. */
 export interface LocalEnvironment {
@@ -107,6 +112,8 @@ export async function openLocalEnvironment(options: LocalOptions = {}): Promise<
   const nothing = async (): Promise<void> => undefined;
   if (!database.embedded) return { config, onDatabaseExit: () => undefined, close: nothing };
 
+  const { lockHolder, runningServer, startEmbeddedPostgres, takeInstanceLock } =
+    await loadEmbedded();
   const folder = path.join(dataDir, 'postgres');
   if ((options.share ?? true) && lockHolder(dataDir) !== undefined) {
     const { url, release } = await runningServer(folder);

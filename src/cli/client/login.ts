@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { ask, askSecret } from '../terminal/ask.ts';
 import { formatAnswer, type OutputFormat } from '../terminal/output.ts';
+import { terminalRoom } from '../terminal/table.ts';
 import { ApiCommandError } from './error.ts';
 import { call } from './groups/group.ts';
 import {
@@ -95,7 +96,7 @@ function listProfiles(format: OutputFormat): string {
     has_client_secret: settings.client_secret !== undefined,
   }));
   const columns = ['profile', 'api_url', 'client_id', 'has_access_token', 'has_client_secret'];
-  return formatAnswer(rows, format, columns);
+  return formatAnswer(rows, format, columns, terminalRoom());
 }
 
 /** Adds `login`, `logout` and `profiles`. */

@@ -1,5 +1,6 @@
 import { csvLine, formatAnswer, PageWriter } from './output.ts';
 import { fittingWidths, formatTable, wrappedTable } from './table.ts';
+import { widthOf as terminalWidth } from './width.ts';
 
 const MESSAGES = [
   { id: 'a', date: 1_795_488_095, from: [{ name: 'Bo', email: 'bo@x.test' }], unread: true },
@@ -121,6 +122,42 @@ describe('tables in a terminal', () => {
     expect(widthOf(table)).toBeLessThanOrEqual(40);
     expect(table).not.toContain('…');
     expect(table.match(/said/g)).toHaveLength(10);
+  });
+
+  describe('with characters that take two columns', () => {
+    const chinese = '请查收附件中的会议纪要，并于本周五之前确认参加人员名单与会议室安排';
+    const emoji = `${'👩‍👩‍👧‍👦🎉🇩🇪'.repeat(9)} at the house of everybody`;
+    const wide = [chinese, emoji].map((subject) => ({ kind: 'send', subject }));
+    const columnsOf = (table: string) => [...new Set(table.split('\n').map(terminalWidth))];
+
+    it.each([40, 41, 42, 43, 44])('fit a terminal of %d columns and cut no character', (width) => {
+      const table = formatTable(wide, ['kind', 'subject'], { width });
+      const [used = 0, ...others] = columnsOf(table);
+      expect(others).toEqual([]);
+      expect(used).toBeLessThanOrEqual(width);
+      expect(table.isWellFormed()).toBe(true);
+      expect(table).toMatch(/(请|👩‍👩‍👧‍👦).*…/u);
+      // The joined family is one character: a part of it would be another one.
+      expect(table.replaceAll('👩‍👩‍👧‍👦', '')).not.toMatch(/👩|\u200d/u);
+    });
+
+    it.each([40, 41])('continue on further lines in a terminal of %d columns', (width) => {
+      for (const table of [
+        wrappedTable(wide, ['subject'], { width }),
+        formatTable(wide[0], [], { width }),
+      ]) {
+        const [used = 0, ...others] = columnsOf(table);
+        expect(others).toEqual([]);
+        expect(used).toBeLessThanOrEqual(width);
+        expect(table.replaceAll(/[^\p{Script=Han}，]/gu, '')).toContain(chinese);
+      }
+    });
+
+    it('stay whole in a file or a pipe', () => {
+      const table = formatTable(wide, ['kind', 'subject']);
+      expect(table).toContain(chinese);
+      expect(table).toContain(emoji);
+    });
   });
 
   it('break the values of a single object to the width', () => {

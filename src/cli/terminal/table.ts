@@ -1,10 +1,11 @@
 import Table from 'cli-table3';
 import { forTerminal, onOneLine } from '../../platform/base/text/plain-text.ts';
 import { cell, isRow, pick, type Row } from './cells.ts';
+import { cut, widthOf, wrapped } from './width.ts';
 
-/** A value of a single object is broken into lines of this many characters. */
+/** A value of a single object is broken into lines of this many columns. */
 const WIDEST = 60;
-/** A value of a single object may take this many characters, on several lines. */
+/** A value of a single object may take this many columns, on several lines. */
 const LONGEST = 300;
 /** A column is never narrower, with the spaces around it. If there is no room, it is left out. */
 const NARROWEST = 12;
@@ -26,18 +27,6 @@ export function terminalRoom(): TableRoom {
 }
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0);
-
-/** Breaks a text into lines, so that the words of a provider are read to their end. */
-function wrapped(text: string, width: number): string {
-  const line = onOneLine(text);
-  const broken = new RegExp(`(.{1,${width}})(?: +|$)|(.{${width}})`, 'gu');
-  return line
-    .replaceAll(broken, (_, words?: string, letters?: string) => `${words ?? letters}\n`)
-    .trimEnd();
-}
-
-const shortened = (text: string): string =>
-  text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
 
 /** The list in a response: the response itself, or its `data` on the integrations address. */
 export function contentOf(answer: unknown): unknown {
@@ -76,18 +65,25 @@ const widthsOf = (text: string): number[] =>
     .split('┬')
     .map((part) => part.length);
 
-/** Draws rows. @param widths of the columns; default: as wide as their texts */
+/**
+ * Draws rows.
+ * @param widths of the columns, with a space on each side; default: as wide as their texts
+ * @param fit fits a text into so many columns of the terminal. Default: cuts it
+ */
 function draw(
   columns: readonly string[],
   cells: readonly string[][],
   widths?: readonly number[],
+  fit: (text: string, width: number) => string = cut,
 ): string {
   const table = new Table({
     head: columns.slice(0, widths?.length),
     style: STYLE,
     ...(widths ? { colWidths: [...widths] } : {}),
   });
-  table.push(...cells.map((row) => row.slice(0, widths?.length)));
+  const fitting = (row: readonly string[]): string[] =>
+    widths?.map((width, index) => fit(row[index] ?? '', width - 2)) ?? [...row];
+  table.push(...cells.map(fitting));
   return table.toString();
 }
 
@@ -131,22 +127,18 @@ export function wrappedTable(
   const wanted = widthsOf(draw(columns, cells));
   if (width === undefined || sum(wanted) + wanted.length + 1 <= width) return draw(columns, cells);
   const widths = fittingWidths(wanted, [], width);
-  return draw(
-    columns,
-    cells.map((row) => row.map((text, index) => wrapped(text, (widths[index] ?? 3) - 2))),
-    widths,
-  );
+  return draw(columns, cells, widths, wrapped);
 }
 
 /** One line for each field. Long values continue on further lines. */
 function objectTable(object: Row, width: number | undefined): string {
   const names = Object.keys(object).map(onOneLine);
   // Each of the two columns has two spaces, and there are three borders.
-  const left = Math.max(...names.map((name) => name.length)) + 7;
+  const left = Math.max(...names.map(widthOf)) + 7;
   const room = width === undefined ? WIDEST : Math.max(10, Math.min(WIDEST, width - left));
   const table = new Table({ style: STYLE });
   for (const [name, value] of Object.entries(object))
-    table.push({ [onOneLine(name)]: wrapped(shortened(cell(value, name)), room) });
+    table.push({ [onOneLine(name)]: wrapped(cut(onOneLine(cell(value, name)), LONGEST), room) });
   return table.toString();
 }
 

@@ -71,16 +71,19 @@ function comparable({ to, cc, bcc, subject, body, files }: ComparedContent): str
  * Gives up the content of messages, which is then unknown until the mirror stores it again. The
  * versions of drafts grow, so that a client cannot overwrite text that it has not seen. The caller
  * has locked the messages.
- * @returns records about their files for the change log
+ * @param kept ids of files of these messages that stay
+ * @returns records about their other files for the change log
  */
 export async function giveUpContents(
   sql: Sql,
   owner: Pick<ChangeRecord, 'applicationId' | 'accountId' | 'at'>,
   ids: readonly string[],
+  kept: readonly string[],
 ): Promise<ChangeRecord[]> {
   const changes = await changesOfFiles(sql, owner, ids);
   await sql.query('delete from draft_file where message_id = any($1::uuid[])', [ids]);
-  await deleteAttachments(sql, ids);
+  await deleteAttachments(sql, ids, kept);
   await listAgain(sql, owner.accountId, ids, owner.at);
-  return changes;
+  const staying = new Set(kept);
+  return changes.filter(({ objectId }) => !staying.has(objectId));
 }

@@ -110,12 +110,16 @@ export class FilesService {
   /** Opens a file of a message without a provider id: a message just sent, or a draft. */
   async #openUnreported(accountId: string, { id, messageId, part }: FileSource): Promise<Readable> {
     const mime = messageId && (await this.listed.unreported(accountId, messageId));
-    if (!mime)
+    if (!mime) {
+      // A sync pass may have found the message at the provider since the file was read.
+      const [found] = await this.repository.find(accountId, [id], 'all');
+      if (found && found.messageProviderId !== null) return this.open({ accountId }, found);
       throw new DomainError(
         'file.on-its-way',
         'unavailable',
         `The message with file ${id} is still being stored at the provider; try again later`,
       );
+    }
     const content = await openAttachment(this.threads, accountId, mime, part);
     if (!content) throw new NotFoundError('file', id);
     return Readable.from([content]);

@@ -45,9 +45,15 @@ export async function deleteOtherAttachments(
   return idsOf(deleted);
 }
 
-/** Deletes all attachments of messages. */
-export async function deleteAttachments(sql: Sql, messageIds: readonly string[]): Promise<void> {
-  await sql.query('delete from file where message_id = any($1::uuid[])', [messageIds]);
+const DELETE = 'delete from file where message_id = any($1::uuid[]) and id <> all($2::uuid[])';
+
+/** Deletes the attachments of messages except those in `kept`. */
+export async function deleteAttachments(
+  sql: Sql,
+  messageIds: readonly string[],
+  kept: readonly string[],
+): Promise<void> {
+  await sql.query(DELETE, [messageIds, kept]);
 }
 
 const STORE_BYTES = 'update file set data_id = $3, size = $4 where id = $2 and message_id = $1';

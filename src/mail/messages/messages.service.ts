@@ -135,19 +135,21 @@ export class MessagesService {
    * @throws {DomainError} if the provider cannot deliver it now
    */
   async raw(principal: AccountPrincipal, id: string): Promise<Buffer> {
-    const [source, account] = await Promise.all([
-      isId(id) ? this.repository.findSource(principal.accountId, id) : undefined,
-      this.accounts.find(principal.accountId),
+    if (!isId(id)) throw new NotFoundError('message', id);
+    const { accountId } = principal;
+    const [found, account] = await Promise.all([
+      this.repository.findSource(accountId, id),
+      this.accounts.find(accountId),
     ]);
-    if (!source || !account) {
-      const sent = isId(id) ? await this.listed.unreported(principal.accountId, id) : null;
-      if (sent) return sent;
-      throw new NotFoundError('message', id);
-    }
+    const sent = found ? null : await this.listed.unreported(accountId, id);
+    if (sent) return sent;
+    // A sync pass may have found the message at the provider meanwhile.
+    const source = found ?? (await this.repository.findSource(accountId, id));
+    if (!source || !account) throw new NotFoundError('message', id);
     try {
       const mail = this.connectors.requireMail(account.provider);
       const mime = await mail.fetchRaw(account, source.providerId);
-      if (source.listed) await this.listed.keep(principal.accountId, id, mime);
+      if (source.listed) await this.listed.keep(accountId, id, mime);
       return mime;
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;

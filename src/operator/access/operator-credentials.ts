@@ -15,13 +15,13 @@ const BY_TOKEN = `
   select o.id as "operatorId", o.name, o.role as "ofOperator", t.role as "ofToken", t.id,
          t.last_used_at is null or t.last_used_at < $3 as "storeUse"
   from operator_token t join operator o on o.id = t.operator_id
-  where t.hash = $1 and (t.expires_at is null or t.expires_at > $2)`;
+  where t.hash = $1 and (t.expires_at is null or t.expires_at > $2) and o.disabled_at is null`;
 
 const BY_SESSION = `
   select o.id as "operatorId", o.name, o.role as "ofOperator", o.role as "ofToken", s.id,
          s.last_used_at < $3 as "storeUse"
   from operator_session s join operator o on o.id = s.operator_id
-  where s.hash = $1 and s.ends_at > $2 and s.last_used_at > $4`;
+  where s.hash = $1 and s.ends_at > $2 and s.last_used_at > $4 and o.disabled_at is null`;
 
 const USE_TOKEN = 'update operator_token set last_used_at = $2 where id = $1';
 const USE_SESSION = 'update operator_session set last_used_at = $2 where id = $1';
@@ -38,7 +38,8 @@ interface Row {
 
 /**
  * Finds the operator who presented a token or the cookie of a session. Results are not cached: a
- * revoked token, an ended session and a removed operator are refused from the next request on.
+ * revoked token, an ended session, and a disabled or removed operator are refused from the next
+ * request on.
  */
 @Injectable()
 export class OperatorCredentials {
@@ -47,7 +48,7 @@ export class OperatorCredentials {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns `undefined` if the token is unknown, revoked or expired */
+  /** @returns `undefined` if the token is unknown, revoked or expired, or of a disabled operator */
   async byToken(token: string): Promise<OperatorPrincipal | undefined> {
     const row = await this.#find(BY_TOKEN, token, []);
     if (!row) return undefined;

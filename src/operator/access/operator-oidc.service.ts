@@ -13,10 +13,11 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import {
   type NewSession,
   OperatorSessions,
+  type ProvenOperator,
   type SigningIn,
 } from './sessions/operator-sessions.service.ts';
 import type { OperatorRole } from './operator-role.ts';
-import { OidcRefusedError, OidcVisitError } from './operator.errors.ts';
+import { OidcRefusedError, OidcVisitError, OperatorDisabledError } from './operator.errors.ts';
 
 /** A sign-in that the browser carries to the provider and back, sealed in a cookie. */
 interface Visit {
@@ -43,11 +44,17 @@ interface Identity {
   role: OperatorRole | null;
 }
 
+interface KnownOperator extends ProvenOperator {
+  isDisabled: boolean;
+}
+
 const VISIT_MS = 10 * 60_000;
 const SEALED_FOR = 'operator.oidc';
 const LONGEST_NAME = 100;
 
-const BY_SUBJECT = 'select id, name from operator where issuer = $1 and subject = $2 for update';
+const BY_SUBJECT = `
+  select id, name, disabled_at is not null as "isDisabled"
+  from operator where issuer = $1 and subject = $2 for update`;
 const INSERT = `
   insert into operator (id, name, role, issuer, subject, created_at, updated_at)
   values ($1, $2, $3, $4, $5, $6, $6) on conflict (name) do nothing returning id, name`;
@@ -113,6 +120,7 @@ export class OperatorOidcSignIn {
    *   ago
    * @throws {OauthError} if the provider refused, or its response does not belong to this sign-in
    * @throws {OidcRefusedError} if the user has no role here
+   * @throws {OperatorDisabledError}
    */
   async finish(
     parameters: URLSearchParams,
@@ -145,9 +153,9 @@ export class OperatorOidcSignIn {
     issuer: string,
     { subject, name, role }: Identity,
     { address }: SigningIn,
-  ): Promise<{ id: string; name: string } | null> {
+  ): Promise<ProvenOperator | null> {
     const now = this.clock.now();
-    const [known] = await sql.query<{ id: string; name: string }>(BY_SUBJECT, [issuer, subject]);
+    const [known] = await sql.query<KnownOperator>(BY_SUBJECT, [issuer, subject]);
     const record = (id: string, action: string) =>
       recordAudit(sql, {
         actor: { kind: 'operator', id, name, address: address || null },
@@ -162,12 +170,13 @@ export class OperatorOidcSignIn {
       return null;
     }
     if (known) {
+      if (known.isDisabled) throw new OperatorDisabledError(known.name);
       const changed = await sql.query(`${SET_ROLE} returning id`, [known.id, role, now]);
       if (changed.length > 0) await record(known.id, 'operator.set-role');
       return known;
     }
     const values = [newId(), name, role, issuer, subject, now];
-    const [made] = await sql.query<{ id: string; name: string }>(INSERT, values);
+    const [made] = await sql.query<ProvenOperator>(INSERT, values);
     if (!made)
       throw new ForbiddenError(
         'operator.name-taken',

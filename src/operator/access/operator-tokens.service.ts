@@ -10,6 +10,7 @@ import type { OperatorRole } from './operator-role.ts';
 /** A token of an operator, without the token itself. */
 export interface ListedOperatorToken {
   id: string;
+  operatorId: string;
   operatorName: string;
   note: string;
   role: OperatorRole;
@@ -32,7 +33,7 @@ export interface NewOperatorToken {
 const LONGEST_NOTE = 200;
 
 const LIST = `
-  select t.id, o.name as "operatorName", t.note, t.role, t.created_at as "createdAt",
+  select t.id, o.id as "operatorId", o.name as "operatorName", t.note, t.role, t.created_at as "createdAt",
          t.expires_at as "expiresAt", t.last_used_at as "lastUsedAt"
   from operator_token t join operator o on o.id = t.operator_id order by t.id`;
 

@@ -17,6 +17,8 @@ const OperatorSchema = defineEntity({
     /** Issuer and subject of an operator who signs in by OpenID Connect; `null` for all others. */
     issuer: p.text().nullable(),
     subject: p.text().nullable(),
+    /** `null` = the operator may sign in and use tokens. */
+    disabledAt: p.datetime().columnType('timestamptz').nullable(),
     lastSignInAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });

@@ -23,6 +23,29 @@ export class RoleMissingError extends ForbiddenError {
   }
 }
 
+/** The operator is disabled: no sign-in, no sign-in links, no tokens. */
+export class OperatorDisabledError extends ForbiddenError {
+  constructor(name: string) {
+    super(
+      'operator.disabled',
+      `${name} is disabled. Another operator can enable ${name} in the console, or on the server: carillon operator enable ${name}`,
+    );
+  }
+}
+
+/** An operator tried to take the own access away, or has lost it meanwhile. */
+export class OwnAccessError extends DomainError {
+  constructor(name: string, isOwn: boolean) {
+    super(
+      'operator.own-access',
+      'conflict',
+      isOwn
+        ? `You are ${name}. Ask another operator to do this, so that nobody is locked out. On the server, carillon operator does it.`
+        : 'You may not change operators any more: somebody has just removed, disabled or restricted you.',
+    );
+  }
+}
+
 /** A form that did not come from a page of the session: another site may have sent it. */
 export class ForeignFormError extends ForbiddenError {
   constructor() {

@@ -8,6 +8,7 @@ import {
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
+import { OwnAccessError } from './operator.errors.ts';
 import { hashPassword } from './password-hash.ts';
 import type { OperatorRole } from './operator-role.ts';
 
@@ -21,6 +22,8 @@ export interface ListedOperator {
   /** Issuer of an operator who signs in by OpenID Connect; `null` for all others. */
   issuer: string | null;
   createdAt: Date;
+  /** Since when neither sign-ins nor tokens of the operator work; `null` if they do. */
+  disabledAt: Date | null;
   lastSignInAt: Date | null;
   /** Sessions that have not ended. */
   sessions: number;
@@ -37,12 +40,13 @@ export interface NewOperator {
 }
 
 const NAME = /^[\p{L}\p{N}._@+-]{1,100}$/u;
-const SHORTEST_PASSWORD = 12;
+/** Characters that a password needs at least. */
+export const SHORTEST_PASSWORD = 12;
 const LONGEST_PASSWORD = 200;
 
 const LIST = `
   select o.id, o.name, o.role, o.password_hash is not null as "hasPassword", o.issuer,
-         o.created_at as "createdAt", o.last_sign_in_at as "lastSignInAt",
+         o.created_at as "createdAt", o.disabled_at as "disabledAt", o.last_sign_in_at as "lastSignInAt",
          (select count(*)::int from operator_session s where s.operator_id = o.id and s.ends_at > $1) as sessions,
          (select count(*)::int from operator_token t
           where t.operator_id = o.id and (t.expires_at is null or t.expires_at > $1)) as tokens
@@ -52,14 +56,43 @@ const INSERT = `
   insert into operator (id, name, role, password_hash, created_at, updated_at)
   values ($1, $2, $3, $4, $5, $5) on conflict (name) do nothing returning id`;
 
-const SET_PASSWORD =
-  'update operator set password_hash = $2, updated_at = $3 where name = $1 returning id';
-const SET_ROLE = 'update operator set role = $2, updated_at = $3 where name = $1 returning id';
-const REMOVE = 'delete from operator where name = $1 returning id';
+const SET_PASSWORD = 'update operator set password_hash = $2, updated_at = $3 where id = $1';
+const SET_ROLE = 'update operator set role = $2, updated_at = $3 where id = $1';
+const DISABLE =
+  'update operator set disabled_at = coalesce(disabled_at, $2), updated_at = $2 where id = $1';
+const ENABLE = 'update operator set disabled_at = null, updated_at = $2 where id = $1';
+const REMOVE = 'delete from operator where id = $1';
 const END_SESSIONS = 'delete from operator_session where operator_id = $1';
 const END_LINKS = 'delete from operator_link where operator_id = $1';
 
-/** The people who run the server. */
+/**
+ * Both rows are locked in one order: of two operators who remove each other, only one succeeds.
+ */
+const CHANGED_AND_ACTOR = `
+  select id, name, issuer, name = $1 as "isChanged", role = 'operate' and disabled_at is null as "mayOperate"
+  from operator where name = $1 or id = $2 order by id for update`;
+
+interface LockedOperator {
+  id: string;
+  name: string;
+  issuer: string | null;
+  isChanged: boolean;
+  mayOperate: boolean;
+}
+
+/** A change of an operator. */
+interface Change {
+  action: string;
+  /** Whether the operator can do less afterwards. */
+  takesAccess: boolean;
+  details?: Readonly<Record<string, unknown>>;
+  run: (sql: Sql, operator: LockedOperator) => Promise<unknown>;
+}
+
+/**
+ * The people who run the server. An operator cannot remove, disable or restrict himself. So
+ * somebody is always left who may change things, unless a command on the server removes everybody.
+ */
 export class Operators {
   constructor(
     private readonly database: Database,
@@ -69,6 +102,13 @@ export class Operators {
   /** All operators, by name. */
   list(): Promise<ListedOperator[]> {
     return this.database.query<ListedOperator>(LIST, [this.clock.now()]);
+  }
+
+  /** @throws {NotFoundError} if there is no operator with the id */
+  async get(id: string): Promise<ListedOperator> {
+    const found = (await this.list()).find((operator) => operator.id === id);
+    if (!found) throw new NotFoundError('operator', id);
+    return found;
   }
 
   /**
@@ -98,51 +138,116 @@ export class Operators {
    * Sets a password, or removes it with `null`. All sessions and sign-in links of the operator end.
    * @throws {NotFoundError}
    * @throws {InvalidInputError}
+   * @throws {ConflictError} if the operator signs in by OpenID Connect: the password would outlive
+   *   the role that the provider gives
+   * @throws {OwnAccessError} if an operator would remove the own password
    */
   async setPassword(actor: Actor, name: string, password: string | null): Promise<void> {
     const hash = password === null ? null : await hashPassword(checkedPassword(password));
-    await this.#change(actor, 'operator.set-password', name, { password: hash !== null }, (sql) =>
-      sql.query<{ id: string }>(SET_PASSWORD, [name.toLowerCase(), hash, this.clock.now()]),
-    );
+    await this.#change(actor, name, {
+      action: 'operator.set-password',
+      takesAccess: hash === null,
+      details: { password: hash !== null },
+      run: (sql, { id, issuer }) => {
+        if (hash !== null && issuer !== null)
+          throw new ConflictError(
+            'operator.by-oidc',
+            `${name} signs in at ${issuer} and has no password here`,
+          );
+        return sql.query(SET_PASSWORD, [id, hash, this.clock.now()]);
+      },
+    });
   }
 
   /**
    * Changes the role. All sessions and sign-in links of the operator end; its tokens are limited to
    * the new role.
    * @throws {NotFoundError}
+   * @throws {OwnAccessError} if operators would restrict themselves
    */
   async setRole(actor: Actor, name: string, role: OperatorRole): Promise<void> {
-    await this.#change(actor, 'operator.set-role', name, { role }, (sql) =>
-      sql.query<{ id: string }>(SET_ROLE, [name.toLowerCase(), role, this.clock.now()]),
-    );
+    await this.#change(actor, name, {
+      action: 'operator.set-role',
+      takesAccess: role === 'read',
+      details: { role },
+      run: (sql, { id }) => sql.query(SET_ROLE, [id, role, this.clock.now()]),
+    });
+  }
+
+  /**
+   * Refuses every sign-in and token of an operator until `enable`. Sessions and sign-in links end.
+   * Does nothing more to an operator who is already disabled.
+   * @throws {NotFoundError}
+   * @throws {OwnAccessError} if operators would disable themselves
+   */
+  async disable(actor: Actor, name: string): Promise<void> {
+    await this.#change(actor, name, {
+      action: 'operator.disable',
+      takesAccess: true,
+      run: (sql, { id }) => sql.query(DISABLE, [id, this.clock.now()]),
+    });
+  }
+
+  /**
+   * Ends `disable`: the password and the tokens work again.
+   * @throws {NotFoundError}
+   */
+  async enable(actor: Actor, name: string): Promise<void> {
+    await this.#change(actor, name, {
+      action: 'operator.enable',
+      takesAccess: false,
+      run: (sql, { id }) => sql.query(ENABLE, [id, this.clock.now()]),
+    });
   }
 
   /**
    * Removes an operator with its sessions, sign-in links and tokens.
    * @throws {NotFoundError}
+   * @throws {OwnAccessError} if operators would remove themselves
    */
   async remove(actor: Actor, name: string): Promise<void> {
-    await this.#change(actor, 'operator.remove', name, {}, (sql) =>
-      sql.query<{ id: string }>(REMOVE, [name.toLowerCase()]),
-    );
+    await this.#change(actor, name, {
+      action: 'operator.remove',
+      takesAccess: true,
+      run: (sql, { id }) => sql.query(REMOVE, [id]),
+    });
   }
 
   async #change(
     actor: Actor,
-    action: string,
-    name: string,
-    details: Readonly<Record<string, unknown>>,
-    change: (sql: Sql) => Promise<{ id: string }[]>,
+    given: string,
+    { action, takesAccess, details, run }: Change,
   ): Promise<void> {
+    const name = given.toLowerCase();
     await this.database.transaction(async (sql) => {
-      const [row] = name.includes('\0') ? [] : await change(sql);
-      if (!row) throw new NotFoundError('operator', name);
-      await sql.query(END_SESSIONS, [row.id]);
-      await sql.query(END_LINKS, [row.id]);
-      const target = { type: 'operator', id: row.id };
-      await recordAudit(sql, { actor, action, target, details: { name: name.toLowerCase(), ...details } }); // prettier-ignore
+      const locked = name.includes('\0')
+        ? []
+        : await sql.query<LockedOperator>(CHANGED_AND_ACTOR, [name, actor.id]);
+      const operator = locked.find(({ isChanged }) => isChanged);
+      if (!operator) throw new NotFoundError('operator', given);
+      if (takesAccess) requireOther(actor, operator, locked);
+      await run(sql, operator);
+      await sql.query(END_SESSIONS, [operator.id]);
+      await sql.query(END_LINKS, [operator.id]);
+      const target = { type: 'operator', id: operator.id };
+      await recordAudit(sql, { actor, action, target, details: { name, ...details } });
     });
   }
+}
+
+/**
+ * Requires that the change leaves somebody who may change operators: the actor, who is somebody
+ * else. Commands on the server may do everything, because they can create operators.
+ */
+function requireOther(
+  actor: Actor,
+  changed: LockedOperator,
+  locked: readonly LockedOperator[],
+): void {
+  if (actor.kind !== 'operator' || actor.id === null) return;
+  if (changed.id === actor.id) throw new OwnAccessError(changed.name, true);
+  if (!locked.some(({ id, mayOperate }) => id === actor.id && mayOperate))
+    throw new OwnAccessError(changed.name, false);
 }
 
 function checkedName(name: string): string {

@@ -8,6 +8,7 @@ import {
   type AccountItem,
   SYNC_LATE_SECONDS,
 } from './account-health.ts';
+import { countOf } from '../search/search-limit.ts';
 import { SYNC_FAILING } from './sync-failing.ts';
 
 /** A row whose workers died this often is in quarantine: it runs apart from all others. */
@@ -116,20 +117,9 @@ export async function listAccounts(
   after: AccountPosition | null,
   most: number,
 ): Promise<AccountItem[]> {
-  const where = new Conditions();
+  const where = conditionsOf(filter);
   const { rank: afterRank, id: afterId } = after ?? { rank: -1, id: FIRST_ID };
   const [from, id, limit] = [afterRank, afterId, most].map((value) => where.value(value));
-  if (filter.application !== undefined)
-    where.add(
-      `g.application_id in (select id from application where client_id = ${where.value(filter.application)} or id::text = ${where.value(filter.application)})`,
-    );
-  if (filter.provider !== undefined) where.add(`g.provider = ${where.value(filter.provider)}`);
-  if (filter.address !== undefined)
-    where.add(`g.email like ${where.value(`%${literally(filter.address.toLowerCase())}%`)}`);
-  if (filter.server !== undefined)
-    where.add(
-      `g.id in (select j.account_id from sync_job j where ${lastPassFailed('j')} and j.failed_server = ${where.value(filter.server)})`,
-    );
   const wanted = filter.health === undefined ? null : rank(filter.health);
   const healthy = wanted === null || wanted === rank('healthy');
   const only = healthy ? 'true' : `rank = ${wanted}`;
@@ -153,6 +143,38 @@ export async function listAccounts(
     { prepared: false },
   );
   return rows.map(toItem);
+}
+
+function conditionsOf(filter: AccountFilter): Conditions {
+  const where = new Conditions();
+  if (filter.application !== undefined)
+    where.add(
+      `g.application_id in (select id from application where client_id = ${where.value(filter.application)} or id::text = ${where.value(filter.application)})`,
+    );
+  if (filter.provider !== undefined) where.add(`g.provider = ${where.value(filter.provider)}`);
+  if (filter.address !== undefined)
+    where.add(`g.email like ${where.value(`%${literally(filter.address.toLowerCase())}%`)}`);
+  if (filter.server !== undefined)
+    where.add(
+      `g.id in (select j.account_id from sync_job j where ${lastPassFailed('j')} and j.failed_server = ${where.value(filter.server)})`,
+    );
+  return where;
+}
+
+/**
+ * Counts the accounts of a list. Without a health, each account that matches is listed once.
+ * @param most counts no further
+ */
+export function countAccounts(sql: Sql, filter: AccountFilter, most: number): Promise<number> {
+  const where = conditionsOf(filter);
+  const { health } = filter;
+  if (health === 'healthy') where.add(`not exists (select from found f where f.account_id = g.id)`);
+  else if (health !== undefined)
+    where.add(`g.id in (select f.account_id from found f where f.rank = ${rank(health)})`);
+  const found = health === undefined ? '' : `with found as materialized (${PROBLEMS})`;
+  const text = `${found} select count(*)::int as n from (
+    select from "grant" g where ${where.text} limit ${where.value(most)}) c`;
+  return countOf(sql, text, where.values);
 }
 
 function toItem({ rank: at, sendingPaused, ...row }: Row): AccountItem {

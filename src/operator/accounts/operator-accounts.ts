@@ -17,6 +17,7 @@ import type { ConnectorRegistry } from '../../providers/port/connector-registry.
 import { resumePausedSends } from '../../mail/outbox/steer/sending-pause.ts';
 import { listWatches } from '../../sync/watches/list-watches.ts';
 import type { AccountDetail, AccountFilter, AccountItem } from './account-health.ts';
+import { countBriefly } from '../search/search-limit.ts';
 import {
   readAudit,
   readErrors,
@@ -24,7 +25,12 @@ import {
   readQuotas,
   readWaiting,
 } from './account-detail.repository.ts';
-import { itemsOfAccount, listAccounts, positionAfter } from './account-list.repository.ts';
+import {
+  countAccounts,
+  itemsOfAccount,
+  listAccounts,
+  positionAfter,
+} from './account-list.repository.ts';
 
 const MOST_WATCHES = 200;
 
@@ -49,13 +55,24 @@ export class OperatorAccounts {
     const items = itemsOf(page);
     const [rank, id] = readPageToken(page.pageToken, ['number', 'id']) ?? [];
     const after = isId(String(id)) ? { rank: Number(rank), id: String(id) } : null;
-    const provider =
-      filter.provider && (this.connectors?.filtered(filter.provider) ?? filter.provider);
-    const rows = await listAccounts(this.database, { ...filter, provider }, after, items + 1);
+    const rows = await listAccounts(this.database, this.#stored(filter), after, items + 1);
     return pageOf(rows, items, (last) => {
       const position = positionAfter(last);
       return pageToken(position.rank, position.id);
     });
+  }
+
+  /** How many accounts a list has, counted up to `MOST_COUNTED`; `null` if that takes too long. */
+  count(filter: AccountFilter): Promise<number | null> {
+    return countBriefly(this.database, (sql, most) =>
+      countAccounts(sql, this.#stored(filter), most),
+    );
+  }
+
+  /** The filter with the name of the provider that the database has. */
+  #stored(filter: AccountFilter): AccountFilter {
+    const { provider } = filter;
+    return { ...filter, provider: provider && (this.connectors?.filtered(provider) ?? provider) };
   }
 
   /** @throws {NotFoundError} */

@@ -27,6 +27,6 @@ import { OperatorCeilings } from './operator-ceilings.ts';
       inject: [Database, APP_CONFIG, Clock],
     },
   ],
-  exports: [OperatorApiUse],
+  exports: [OperatorApiUse, OperatorCeilings],
 })
 export class OperatorApiUseModule {}

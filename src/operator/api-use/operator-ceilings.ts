@@ -1,7 +1,11 @@
 import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import { removeOwnCeilings, setOwnCeiling } from '../../platform/budgets/api-ceilings.ts';
+import {
+  ownCeilingsOf,
+  removeOwnCeilings,
+  setOwnCeiling,
+} from '../../platform/budgets/api-ceilings.ts';
 import { COMPANY_APIS, type CompanyApi, describeApi } from '../../platform/budgets/company-api.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { AppConfig } from '../../platform/config/app-config.ts';
@@ -26,13 +30,19 @@ export interface ApplicationCeiling {
   isOwn: boolean;
 }
 
-/** Sets what single applications may use of companies' APIs, for API and commands. */
+/** What single applications may use of companies' APIs, for console, API and commands. */
 export class OperatorCeilings {
   constructor(
     private readonly database: Database,
     private readonly config: Pick<AppConfig, 'budgets'>,
     private readonly clock: Clock,
   ) {}
+
+  /** The ceilings in force for an application, of all APIs that can have one. */
+  async list(applicationId: string): Promise<ApplicationCeiling[]> {
+    const own = await ownCeilingsOf(this.database, applicationId);
+    return APIS_WITH_CEILING.map((api) => this.#inForce(applicationId, api, own.get(api) ?? null));
+  }
 
   /**
    * Sets the ceiling of an application. All processes follow it within ten seconds.
@@ -67,8 +77,13 @@ export class OperatorCeilings {
         details: { api: known, units },
       });
     });
+    return this.#inForce(applicationId, known, units);
+  }
+
+  /** @param own 0 = no ceiling; `null`: the setting applies */
+  #inForce(applicationId: string, api: CompanyApi, own: number | null): ApplicationCeiling {
     const ceilings: Partial<Record<CompanyApi, number>> = this.config.budgets.apiUse.ceilings;
-    const ceiling = (units ?? ceilings[known]) || null;
-    return { applicationId, api: known, ceiling, isOwn: units !== null };
+    const ceiling = (own ?? ceilings[api]) || null;
+    return { applicationId, api, ceiling, isOwn: own !== null };
   }
 }

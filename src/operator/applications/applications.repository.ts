@@ -1,5 +1,6 @@
 import { Conditions } from '../../platform/database/conditions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import { countOf } from '../search/search-limit.ts';
 import type {
   ApplicationDeletionState,
   ApplicationDetail,
@@ -53,17 +54,12 @@ const literally = (text: string) => text.replace(/[\\%_]/g, '\\$&');
  */
 export async function listOperatorApplications(
   sql: Sql,
-  { state, search }: ApplicationFilter,
+  filter: ApplicationFilter,
   after: string | null,
   most: number,
 ): Promise<ApplicationItem[]> {
-  const where = new Conditions();
+  const where = conditionsOf(filter);
   if (after !== null) where.add(`a.id > ${where.value(after)}`);
-  if (state !== undefined) where.add(CONDITIONS[state]);
-  if (search !== undefined) {
-    const like = where.value(`%${literally(search.toLowerCase())}%`);
-    where.add(`lower(a.name) like ${like} or lower(a.client_id) like ${like}`);
-  }
   const rows = await sql.query<Row>(
     `select ${COLUMNS} from application a where ${where.text} order by a.id limit ${where.value(most)}`,
     where.values,
@@ -79,6 +75,27 @@ export async function listOperatorApplications(
     suspended: toHold(row.suspended),
     deletion: deletions.get(row.id) ?? null,
   }));
+}
+
+/** Counts the applications of a list. @param most counts no further */
+export function countOperatorApplications(
+  sql: Sql,
+  filter: ApplicationFilter,
+  most: number,
+): Promise<number> {
+  const where = conditionsOf(filter);
+  const text = `select count(*)::int as n from (select from application a where ${where.text} limit ${where.value(most)}) c`;
+  return countOf(sql, text, where.values);
+}
+
+function conditionsOf({ state, search }: ApplicationFilter): Conditions {
+  const where = new Conditions();
+  if (state !== undefined) where.add(CONDITIONS[state]);
+  if (search !== undefined) {
+    const like = where.value(`%${literally(search.toLowerCase())}%`);
+    where.add(`lower(a.name) like ${like} or lower(a.client_id) like ${like}`);
+  }
+  return where;
 }
 
 async function readDeletions(

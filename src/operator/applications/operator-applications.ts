@@ -20,14 +20,15 @@ import {
   setApplicationHold,
 } from '../../accounts/applications/application-holds.ts';
 import { scheduleChangedSync } from '../../accounts/sync-schedule/schedule-sync.ts';
-import { resumePausedSends } from '../../mail/outbox/steer/sending-pause.ts';
 import type {
   ApplicationDeletionState,
   ApplicationDetail,
   ApplicationFilter,
   ApplicationItem,
 } from './application-item.ts';
+import { countBriefly } from '../search/search-limit.ts';
 import {
+  countOperatorApplications,
   listDeletions,
   listOperatorApplications,
   readApplication,
@@ -74,6 +75,11 @@ export class OperatorApplications {
     return pageOf(rows, items, ({ id }) => pageToken(id));
   }
 
+  /** Applications of a list, counted up to `MOST_COUNTED`; `null` if that takes too long. */
+  count(filter: ApplicationFilter): Promise<number | null> {
+    return countBriefly(this.database, (sql, most) => countOperatorApplications(sql, filter, most));
+  }
+
   /**
    * @param application its client id or id, here and below
    * @throws {NotFoundError}
@@ -104,7 +110,7 @@ export class OperatorApplications {
   /** Resumes sending. Pauses of single accounts last. @throws {NotFoundError} */
   async resumeSending(actor: Actor, application: string): Promise<ApplicationDetail> {
     const { id: applicationId } = await this.#release(actor, application, 'sending');
-    await resumePausedSends(this.database, { applicationId });
+    await this.#resumeSends(applicationId);
     return this.get(applicationId);
   }
 
@@ -125,9 +131,15 @@ export class OperatorApplications {
    */
   async unsuspend(actor: Actor, application: string): Promise<ApplicationDetail> {
     const { id: applicationId } = await this.#release(actor, application, 'suspension');
-    await resumePausedSends(this.database, { applicationId });
+    await this.#resumeSends(applicationId);
     await this.#syncAll(applicationId);
     return this.get(applicationId);
+  }
+
+  /** Lists do not need the modules of the outbox, so that `carillon` shows them at once. */
+  async #resumeSends(applicationId: string): Promise<void> {
+    const { resumePausedSends } = await import('../../mail/outbox/steer/sending-pause.ts');
+    await resumePausedSends(this.database, { applicationId });
   }
 
   /**

@@ -1,4 +1,10 @@
-import { type AuditFilter, type AuditItem, listAudit } from '../../platform/audit/list-audit.ts';
+import {
+  type AuditFilter,
+  type AuditItem,
+  countAudit,
+  listAudit,
+} from '../../platform/audit/list-audit.ts';
+import { countBriefly } from '../search/search-limit.ts';
 import type { PageOf, TokenPage } from '../../platform/database/page-token.ts';
 import type { Database } from '../../platform/database/sql.ts';
 
@@ -12,5 +18,10 @@ export class AuditLog {
    */
   list(filter: AuditFilter, page: TokenPage): Promise<PageOf<AuditItem>> {
     return listAudit(this.database, filter, page);
+  }
+
+  /** How many entries a list has, counted up to `MOST_COUNTED`; `null` if that takes too long. */
+  count(filter: AuditFilter): Promise<number | null> {
+    return countBriefly(this.database, (sql, most) => countAudit(sql, filter, most));
   }
 }

@@ -16,7 +16,7 @@ import { type NoticeCode, noticeIn, noticePath } from './notices.ts';
 import { accountCrumbs, accountPage, accountPath } from './pages/account.page.ts';
 import { ACCOUNT_FILTERS, accountsPage } from './pages/accounts.page.ts';
 import { actionPage, type AskedAction, reasonField, secretPage } from './pages/action.page.ts';
-import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
+import { choiceIn, type Fields, filterIn, positionIn, textIn } from './queries.ts';
 
 /** An action on an account: its page, and what it does. */
 interface AccountAction {
@@ -72,15 +72,16 @@ export class ConsoleAccountsController {
   @Get()
   async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
     const values = filterIn(query, ACCOUNT_FILTERS);
-    const pageToken = pageTokenIn(query);
+    const position = positionIn(query);
     const { address, application, provider, server } = values;
     const health = choiceIn(values, 'health', ACCOUNT_HEALTHS);
-    const list = await this.accounts.list(
-      { address, application, provider, server, health },
-      { pageToken },
-    );
-    const view = { now: this.clock.now(), pageToken, notice: noticeIn(query) };
-    sendPage(response, accountsPage(list, values, view));
+    const filter = { address, application, provider, server, health };
+    const [list, total] = await Promise.all([
+      this.accounts.list(filter, position),
+      this.accounts.count(filter),
+    ]);
+    const view = { now: this.clock.now(), notice: noticeIn(query) };
+    sendPage(response, accountsPage({ ...list, ...position, total }, values, view));
   }
 
   @Get(':id')

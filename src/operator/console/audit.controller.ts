@@ -9,7 +9,7 @@ import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage } from './console-response.ts';
 import type { FilterValues } from './kit/filters.ts';
 import { AUDIT_FILTERS, auditPage } from './pages/audit.page.ts';
-import { choiceIn, type Fields, filterIn, pageTokenIn } from './queries.ts';
+import { choiceIn, type Fields, filterIn, positionIn } from './queries.ts';
 
 /** @throws {InvalidInputError} if a filter that takes an id has something else */
 function idIn(values: FilterValues, name: 'application' | 'account'): string | undefined {
@@ -30,7 +30,7 @@ export class ConsoleAuditController {
   @Get()
   async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
     const values = filterIn(query, AUDIT_FILTERS);
-    const pageToken = pageTokenIn(query);
+    const position = positionIn(query);
     const { action, target, actor } = values;
     const filter = {
       action,
@@ -40,7 +40,11 @@ export class ConsoleAuditController {
       applicationId: idIn(values, 'application'),
       accountId: idIn(values, 'account'),
     };
-    const list = await this.log.list(filter, { pageToken });
-    sendPage(response, auditPage(list, values, { now: this.clock.now(), pageToken }));
+    const [list, total] = await Promise.all([
+      this.log.list(filter, position),
+      this.log.count(filter),
+    ]);
+    const page = { ...list, ...position, total };
+    sendPage(response, auditPage(page, values, this.clock.now()));
   }
 }

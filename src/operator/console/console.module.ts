@@ -7,18 +7,24 @@ import { OperatorAuditModule } from '../audit/operator-audit.module.ts';
 import { OperatorApiUseModule } from '../api-use/operator-api-use.module.ts';
 import { OperatorCapacityModule } from '../capacity/operator-capacity.module.ts';
 import { OperatorJobsModule } from '../jobs/operator-jobs.module.ts';
+import { OperatorInstanceModule } from '../instance/operator-instance.module.ts';
 import { LogLevelModule } from '../log-level/log-level.module.ts';
 import { OverviewModule } from '../overview/overview.module.ts';
 import { OperatorWebhooksModule } from '../webhooks/operator-webhooks.module.ts';
 import { ConsoleAccountsController } from './accounts.controller.ts';
-import { ConsoleApplicationsController } from './applications.controller.ts';
+import { ConsoleApplicationsController } from './applications/applications.controller.ts';
 import { ConsoleAssetsController } from './assets.controller.ts';
 import { ConsoleAuditController } from './audit.controller.ts';
 import { ConsoleCapacityController } from './capacity.controller.ts';
+import { ConsoleCeilingsController } from './applications/ceilings.controller.ts';
 import { ConsoleJobsController } from './jobs.controller.ts';
 import { ConsoleLogLevelController } from './log-level.controller.ts';
 import { ConsoleMissingController } from './missing.controller.ts';
-import { ConsoleNewApplicationsController } from './new-applications.controller.ts';
+import { ConsoleNewApplicationsController } from './applications/new-applications.controller.ts';
+import { ConsoleInstanceController } from './instance/instance.controller.ts';
+import { ConsoleOperatorTokensController } from './operators/operator-tokens.controller.ts';
+import { ConsoleOperatorsController } from './operators/operators.controller.ts';
+import { ConsoleOwnPasswordController } from './operators/own-password.controller.ts';
 import { ConsoleOverviewController } from './overview.controller.ts';
 import { MessageContent } from './preview/message-content.ts';
 import { ConsoleSignInController } from './sign-in.controller.ts';
@@ -38,6 +44,7 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     OperatorApiUseModule,
     OperatorCapacityModule,
     OperatorAuditModule,
+    OperatorInstanceModule,
     LogLevelModule,
   ],
   controllers: [
@@ -48,11 +55,16 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     ConsoleTokensController,
     ConsoleAccountsController,
     ConsoleWebhooksController,
-    // Its paths would fit the next one, too.
+    // The paths of these two would fit the next one, too.
     ConsoleNewApplicationsController,
+    ConsoleCeilingsController,
     ConsoleApplicationsController,
     ConsoleCapacityController,
     ConsoleAuditController,
+    ConsoleOperatorTokensController,
+    ConsoleOperatorsController,
+    ConsoleOwnPasswordController,
+    ConsoleInstanceController,
     ConsoleLogLevelController,
     ConsoleMissingController,
   ],

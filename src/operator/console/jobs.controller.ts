@@ -23,7 +23,7 @@ import { jobPage, settlePage } from './pages/job.page.ts';
 import { JOB_FILTERS, jobActionPage, JOBS_PATH, jobsPage } from './pages/jobs.page.ts';
 import { messagePage } from './pages/message.page.ts';
 import { contentDocument, MessageContent } from './preview/message-content.ts';
-import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
+import { choiceIn, type Fields, filterIn, positionIn, textIn } from './queries.ts';
 
 const DONE: Readonly<Record<JobActionName, NoticeCode>> = {
   retry: 'jobs-retried',
@@ -61,10 +61,15 @@ export class ConsoleJobsController {
   @Get()
   async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
     const values = filterIn(query, JOB_FILTERS);
-    const pageToken = pageTokenIn(query);
-    const list = await this.jobs.list(jobFilter(values), { pageToken });
-    const view = { now: this.clock.now(), pageToken, notice: noticeIn(query) };
-    sendPage(response, jobsPage(viewerOf(response.req), list, values, view));
+    const position = positionIn(query);
+    const filter = jobFilter(values);
+    const [list, total] = await Promise.all([
+      this.jobs.list(filter, position),
+      this.jobs.count(filter),
+    ]);
+    const view = { now: this.clock.now(), notice: noticeIn(query) };
+    const page = { ...list, ...position, total };
+    sendPage(response, jobsPage(viewerOf(response.req), page, values, view));
   }
 
   @Get('actions/:action')

@@ -16,7 +16,16 @@ const TEXTS = {
   'webhook-activated': () => 'The webhook is active. It gets what it missed.',
   suspended: () => 'The application is suspended. Its requests are refused.',
   activated: () => 'The suspension has ended.',
+  'ceiling-changed': () => 'The ceiling is changed. All processes follow within ten seconds.',
   deleting: () => 'The deletion has begun. This page shows its progress.',
+  'role-changed': () => 'The role is changed. The sessions of the operator have ended.',
+  'operator-disabled': () => 'The operator is disabled. All sessions have ended.',
+  'operator-enabled': () => 'The operator is enabled.',
+  'operator-removed': () => 'The operator is removed.',
+  'operator-token-revoked': () => 'The token is revoked.',
+  'password-changed': () => 'Your password is changed. Your other sessions have ended.',
+  'instance-confirmed': () =>
+    'The database belongs to this installation. Its workers start within seconds.',
   'level-changed': () => 'All processes follow within five seconds.',
 } as const satisfies Readonly<Record<string, (n: number) => string>>;
 

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
+import type { ListPosition } from './kit/table.ts';
 import type { FilterValues, Filter } from './kit/filters.ts';
 
 /** Query or form of a request, as the parser gives it. */
@@ -32,8 +33,17 @@ export function choiceIn<T extends string>(
 export const filterIn = (fields: Fields, filters: readonly Filter[]): FilterValues =>
   Object.fromEntries(filters.map(({ name }) => [name, textIn(fields, name)]));
 
-/** The token of the page to show; `undefined` for the first one. */
-export function pageTokenIn(fields: Fields): string | undefined {
+/** Digits of the number of an item in a list. */
+const LONGEST_POSITION = 9;
+
+/**
+ * The page of a list that an address asks for. `from` is only shown: its token alone decides what
+ * the page has.
+ */
+export function positionIn(fields: Fields): ListPosition {
   const token = fields['page_token'];
-  return typeof token === 'string' && token !== '' ? token : undefined;
+  const pageToken = typeof token === 'string' && token !== '' ? token : undefined;
+  const from = textIn(fields, 'from') ?? '';
+  const isNumber = pageToken !== undefined && /^[1-9]\d*$/.test(from);
+  return { pageToken, from: isNumber && from.length <= LONGEST_POSITION ? Number(from) : 1 };
 }

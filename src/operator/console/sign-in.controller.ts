@@ -1,20 +1,15 @@
 import { Body, Controller, Get, Post, Query, Res, UseFilters } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
-import type { Request, Response } from 'express';
+import type { Response } from 'express';
 import { Public } from '../../platform/auth/access.decorators.ts';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
-import { clientAddress } from '../../platform/base/client-address.ts';
 import { STATUS } from '../../platform/http/errors/problem.filter.ts';
 import { isFromOwnOrigin } from '../access/sessions/csrf.ts';
 import { OperatorOidcSignIn } from '../access/operator-oidc.service.ts';
-import { type NewSession, OperatorSessions } from '../access/sessions/operator-sessions.service.ts';
+import { OperatorSessions } from '../access/sessions/operator-sessions.service.ts';
 import { ForeignFormError } from '../access/operator.errors.ts';
-import {
-  oidcCookie,
-  presentedOidcVisit,
-  presentedSession,
-  sessionCookie,
-} from '../access/sessions/session-cookie.ts';
+import { oidcCookie, presentedOidcVisit } from '../access/sessions/session-cookie.ts';
+import { browserOf, keepSession } from './browser-session.ts';
 import { ConsoleFilter } from './console.filter.ts';
 import { sendDocument } from './console-response.ts';
 import { bouncePage } from './pages/problem.page.ts';
@@ -28,17 +23,6 @@ const text = (value: unknown): string => (typeof value === 'string' ? value : ''
 function pageIn(value: unknown): string {
   const path = text(value);
   return /^\/console(?:[/?][\w\-./?=&%+~:]*)?$/.test(path) ? path : '/console';
-}
-
-const browserOf = (request: Request) => ({
-  address: clientAddress(request),
-  presented: presentedSession(request),
-});
-
-/** The browser keeps the cookie of its new session. */
-function keepSession(response: Response, { secret, endsAt }: NewSession): void {
-  const { name, options } = sessionCookie(response.req);
-  response.cookie(name, secret, { ...options, expires: endsAt });
 }
 
 /** The operators' sign-in (docs/console.md). */

@@ -13,7 +13,7 @@ import { noticeIn, noticePath } from './notices.ts';
 import { actionPage, reasonField } from './pages/action.page.ts';
 import { replayPage, webhookPage, webhookPath } from './pages/webhook.page.ts';
 import { WEBHOOK_FILTERS, WEBHOOKS_PATH, webhooksPage } from './pages/webhooks.page.ts';
-import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
+import { choiceIn, type Fields, filterIn, positionIn, textIn } from './queries.ts';
 
 const OUTCOMES = ['delivered', 'retry', 'dropped'] as const;
 const DEFAULT_SINCE_MS = 24 * 3_600_000;
@@ -53,15 +53,18 @@ export class ConsoleWebhooksController {
   @Get()
   async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
     const values = filterIn(query, WEBHOOK_FILTERS);
-    const pageToken = pageTokenIn(query);
+    const position = positionIn(query);
     const filter = {
       url: values['url'],
       application: values['application'],
       state: choiceIn(values, 'state', [...WEBHOOK_STATES, 'unwell'] as const),
     };
-    const list = await this.webhooks.list(filter, { pageToken });
-    const view = { now: this.clock.now(), pageToken, notice: noticeIn(query) };
-    sendPage(response, webhooksPage(list, values, view));
+    const [list, total] = await Promise.all([
+      this.webhooks.list(filter, position),
+      this.webhooks.count(filter),
+    ]);
+    const view = { now: this.clock.now(), notice: noticeIn(query) };
+    sendPage(response, webhooksPage({ ...list, ...position, total }, values, view));
   }
 
   @Get(':id')
@@ -70,14 +73,15 @@ export class ConsoleWebhooksController {
     @Query() query: Fields,
     @Res() response: Response,
   ): Promise<void> {
-    const pageToken = pageTokenIn(query);
+    const position = positionIn(query);
     const outcome = choiceIn(query, 'outcome', OUTCOMES);
     const [webhook, attempts] = await Promise.all([
       this.webhooks.get(id),
-      this.webhooks.attempts(id, { outcome }, { pageToken }),
+      this.webhooks.attempts(id, { outcome }, position),
     ]);
-    const view = { now: this.clock.now(), pageToken, notice: noticeIn(query), outcome };
-    sendPage(response, webhookPage(viewerOf(response.req), webhook, attempts, view));
+    const view = { now: this.clock.now(), notice: noticeIn(query), outcome };
+    const page = { ...attempts, ...position };
+    sendPage(response, webhookPage(viewerOf(response.req), webhook, page, view));
   }
 
   @Get(':id/replay')

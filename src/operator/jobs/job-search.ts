@@ -24,6 +24,8 @@ interface Search extends Omit<JobFilter, 'account' | 'application'> {
   applicationId: string | null;
   /** Only jobs with a smaller id: the pages before had the others. */
   before: string | null;
+  /** Only jobs with a larger id: enough jobs of other kinds are newer. */
+  after: string | null;
   /** How many ids to find. */
   most: number;
 }
@@ -57,15 +59,19 @@ export async function findJobs(
     accountIds: account === undefined ? null : await accountsOf(sql, account),
     applicationId: application === undefined ? null : await applicationOf(sql, application),
     before,
+    after: null,
     most,
   };
   if (filter.id !== undefined && !isId(filter.id)) return [];
-  const found: FoundJob[] = [];
+  let found: FoundJob[] = [];
   for (const kind of kindsOf(search)) {
-    const ids = await FINDERS[kind](sql, search);
-    found.push(...ids.map((id) => ({ id, kind })));
+    // Without the limit, a kind that is rare would be looked for in all jobs that were ever stored.
+    const after = found[most - 1]?.id ?? null;
+    const ids = await FINDERS[kind](sql, { ...search, after });
+    const all = [...found, ...ids.map((id) => ({ id, kind }))];
+    found = all.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, most);
   }
-  return found.toSorted((a, b) => (a.id < b.id ? 1 : -1)).slice(0, most);
+  return found;
 }
 
 /** The kinds that can have what the filter asks for. */
@@ -100,6 +106,7 @@ async function applicationOf(sql: Sql, application: string): Promise<string> {
 function bounded(search: Search, id: string, accountId: string): Conditions {
   const conditions = new Conditions();
   if (search.id !== undefined) conditions.add(`${id} = ${conditions.value(search.id)}`);
+  if (search.after !== null) conditions.add(`${id} > ${conditions.value(search.after)}::uuid`);
   if (search.before !== null) conditions.add(`${id} < ${conditions.value(search.before)}::uuid`);
   if (search.since) conditions.add(`${id} >= ${conditions.value(firstIdAt(search.since))}::uuid`);
   if (search.until) conditions.add(`${id} < ${conditions.value(firstIdAt(search.until))}::uuid`);
@@ -171,7 +178,7 @@ interface StatusSource {
 /** Every sent message has a job that files its copy. A list of everything would be half copies. */
 const IS_NO_COPY = `s.action <> 'save_sent_email'`;
 const leavesOutCopies = ({ kind, state }: Search): boolean =>
-  kind === undefined && state === undefined;
+  kind === undefined && (state === undefined || state === 'successful');
 
 const MESSAGES: StatusSource = { queue: 'send_job', isKind: IS_MESSAGE };
 const WRITES: StatusSource = { queue: 'provider_job', isKind: `not ${IS_MESSAGE}` };

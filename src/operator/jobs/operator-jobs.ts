@@ -30,7 +30,7 @@ import {
   type JobSummary,
   type SettledOutcome,
 } from './job-types.ts';
-import { withinSeconds } from '../search/search-limit.ts';
+import { countBriefly, withinSeconds } from '../search/search-limit.ts';
 
 /** The modules of all queues. Lists do not need them, so that `carillon` lists jobs at once. */
 const loadActions = () => import('./job-actions.ts');
@@ -76,6 +76,17 @@ export class OperatorJobs {
       const { items: shown, nextPageToken } = pageOf(found, items, ({ id }) => pageToken(id));
       return { items: await readJobs(sql, shown), nextPageToken };
     });
+  }
+
+  /**
+   * How many jobs a list has, counted up to `MOST_COUNTED`; `null` if that takes too long.
+   * @throws {NotFoundError} if there is no such account or application
+   */
+  count(filter: JobFilter): Promise<number | null> {
+    return countBriefly(
+      this.database,
+      async (sql, most) => (await findJobs(sql, filter, null, most)).length,
+    );
   }
 
   /** @throws {NotFoundError} */

@@ -39,3 +39,30 @@ export async function withinSeconds<T>(
     throw error;
   }
 }
+
+/** Lists are counted up to this number. */
+export const MOST_COUNTED = 1_000;
+const COUNT_SECONDS = 1;
+
+/**
+ * Counts the rows of a list for its head, for at most a second.
+ * @param count counts up to the given number of rows, so that it reads no more than that
+ * @returns more than `MOST_COUNTED` if there are more; `null` if counting takes too long
+ */
+export async function countBriefly(
+  database: Database,
+  count: (sql: Sql, most: number) => Promise<number>,
+): Promise<number | null> {
+  try {
+    return await withinSeconds(database, COUNT_SECONDS, '', (sql) => count(sql, MOST_COUNTED + 1));
+  } catch (error) {
+    if (error instanceof SearchTooBroadError) return null;
+    throw error;
+  }
+}
+
+/** The number that a statement with the column `n` returns. */
+export async function countOf(sql: Sql, text: string, values: readonly unknown[]): Promise<number> {
+  const [row] = await sql.query<{ n: number }>(text, values, { prepared: false });
+  return row?.n ?? 0;
+}

@@ -15,9 +15,10 @@ import type { Database, Sql } from '../../platform/database/sql.ts';
 import { changeWebhookState, stopWebhook } from '../../platform/webhooks/change-webhook-state.ts';
 import { EVENT_RETENTION_MS } from '../../platform/webhooks/events/prune-webhook-evidence.ts';
 import { requeueEvent, requeueEvents } from '../../platform/webhooks/events/requeue-events.ts';
-import { withinSeconds } from '../search/search-limit.ts';
+import { countBriefly, withinSeconds } from '../search/search-limit.ts';
 import {
   countReplayable,
+  countWebhooks,
   readAttempts,
   readStoredEvent,
   readTarget,
@@ -69,6 +70,11 @@ export class OperatorWebhooks {
       readWebhooks(sql, filter, { limit: items + 1, offset: Math.max(offset, 0) }),
     );
     return pageOf(rows, items, () => pageToken(offset + items));
+  }
+
+  /** How many webhooks a list has, counted up to `MOST_COUNTED`; `null` if that takes too long. */
+  count(filter: WebhookFilter): Promise<number | null> {
+    return countBriefly(this.database, (sql, most) => countWebhooks(sql, filter, most));
   }
 
   /** @throws {NotFoundError} */

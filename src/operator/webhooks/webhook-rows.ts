@@ -3,6 +3,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import { DELIVERIES_OF_ROW, queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
 import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
+import { countOf } from '../search/search-limit.ts';
 import type {
   AttemptFilter,
   WebhookAttemptInfo,
@@ -52,12 +53,35 @@ function toSummary<R extends WebhookRow>(row: R): R & { backlogIsMore: boolean }
   };
 }
 
+const JOINED = 'webhook w join application a on a.id = w.application_id';
+
 /** Failed webhooks first, then failing ones, those that fail longest first; then the newest. */
 export async function readWebhooks(
   sql: Sql,
-  { state, application, url }: WebhookFilter,
+  filter: WebhookFilter,
   page: { limit: number; offset: number },
 ): Promise<WebhookSummary[]> {
+  const conditions = conditionsOf(filter);
+  // Counting the backlog takes longer than choosing the page, so the page is chosen first.
+  const text = `
+    with page as materialized (
+      select w.id from ${JOINED} where ${conditions.text}
+      order by ${SEVERITY}, w.failing_since nulls last, w.id desc
+      limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)})
+    select ${COLUMNS} from page join webhook w on w.id = page.id join application a on a.id = w.application_id
+    order by ${SEVERITY}, w.failing_since nulls last, w.id desc`;
+  const rows = await sql.query<WebhookRow>(text, conditions.values, { prepared: false });
+  return rows.map(toSummary);
+}
+
+/** Counts the webhooks of a list. @param most counts no further */
+export function countWebhooks(sql: Sql, filter: WebhookFilter, most: number): Promise<number> {
+  const conditions = conditionsOf(filter);
+  const text = `select count(*)::int as n from (select from ${JOINED} where ${conditions.text} limit ${conditions.value(most)}) c`;
+  return countOf(sql, text, conditions.values);
+}
+
+function conditionsOf({ state, application, url }: WebhookFilter): Conditions {
   const conditions = new Conditions();
   if (state === 'unwell') conditions.add(UNWELL);
   else if (state !== undefined) conditions.add(`w.state = ${conditions.value(state)}`);
@@ -67,16 +91,7 @@ export async function readWebhooks(
   }
   if (url !== undefined)
     conditions.add(`position(lower(${conditions.value(url)}) in lower(w.callback_url)) > 0`);
-  // Counting the backlog takes longer than choosing the page, so the page is chosen first.
-  const text = `
-    with page as materialized (
-      select w.id from webhook w join application a on a.id = w.application_id where ${conditions.text}
-      order by ${SEVERITY}, w.failing_since nulls last, w.id desc
-      limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)})
-    select ${COLUMNS} from page join webhook w on w.id = page.id join application a on a.id = w.application_id
-    order by ${SEVERITY}, w.failing_since nulls last, w.id desc`;
-  const rows = await sql.query<WebhookRow>(text, conditions.values, { prepared: false });
-  return rows.map(toSummary);
+  return conditions;
 }
 
 const DETAILS = `

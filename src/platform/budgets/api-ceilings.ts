@@ -23,6 +23,15 @@ export function ownCeilings(sql: Sql): Promise<OwnCeiling[]> {
   return sql.query<OwnCeiling>(ALL);
 }
 
+/** The ceilings that were set for one application. */
+export async function ownCeilingsOf(
+  sql: Sql,
+  applicationId: string,
+): Promise<ReadonlyMap<CompanyApi, number>> {
+  const rows = await sql.query<OwnCeiling>(`${ALL} where application_id = $1`, [applicationId]);
+  return new Map(rows.map(({ api, units }) => [api, units]));
+}
+
 /** Sets a ceiling. Other processes notice it within ten seconds. */
 export async function setOwnCeiling(
   sql: Sql,

@@ -7,6 +7,7 @@ import { LOG_LEVELS } from '../base/log-level.ts';
 import { operatorMailConfig, operatorMailVariables } from './sections/operator-mail.ts';
 import { budgetConfig, budgetVariables } from './sections/budget-config.ts';
 import { databaseConfig, databaseVariables } from './sections/database-config.ts';
+import { defaultEgressAllow } from './egress-allow.ts';
 import { renamedVariables } from './renamed-variables.ts';
 import { quotaConfig, quotaVariables } from './sections/quota-config.ts';
 import { smsConfig, smsVariables } from './sections/sms-config.ts';
@@ -168,10 +169,10 @@ function withoutEmpty(environment: Environment): Environment {
 
 /**
  * Builds the configuration from the environment.
- * @param local values from local mode. With an embedded database, outgoing requests may reach
- *   loopback addresses (docs/adr/0006)
- * @throws {ConfigError} naming every variable with a wrong value, or, if all values are right, every
- *   variable that is missing
+ * @param local values from local mode. With an embedded database, outgoing requests may reach more
+ *   addresses (`defaultEgressAllow`)
+ * @throws {ConfigError} naming every variable with a wrong value, or, if all values are right,
+ *   every variable that is missing
  */
 export function loadConfig(environment: Environment, local: LocalDefaults = {}) {
   const present = withoutEmpty(environment);
@@ -250,7 +251,9 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
      * Host names, addresses or CIDR ranges that outgoing requests may reach over plain http and
      * even if they are private.
      */
-    egressAllow: env.EGRESS_ALLOW ?? (embedded ? ['127.0.0.0/8', '::1'] : []),
+    egressAllow:
+      env.EGRESS_ALLOW ??
+      defaultEgressAllow({ embedded, environment: env.NODE_ENV, host: env.HOST }),
     /**
      * Base address of a database of mail servers (Thunderbird's ISPDB), without a trailing slash.
      * Carillon queries it if it finds the mail servers of a domain in no other way. `null` = none.

@@ -72,12 +72,23 @@ export class GraphApi {
   }
 
   /**
-   * Makes a request when the quota allows it, at most four for one mailbox at the same time.
+   * Makes a request when the quota allows it, at most four for one mailbox at the same time. A GET
+   * that Graph refuses with a passing error (`GraphError.isPassing`) is made once more.
    * @throws {BudgetExhaustedError} if the quota or the ceiling of the application is used up; Graph
    *   was not asked
    * @throws {GraphError} for an unsuccessful response
    */
   async send(account: ProviderAccount, request: GraphRequest): Promise<EgressResponse> {
+    try {
+      return await this.#sendOnce(account, request);
+    } catch (error) {
+      const isPassing = error instanceof GraphError && error.isPassing;
+      if (!isPassing || request.method !== 'GET') throw error;
+      return this.#sendOnce(account, request);
+    }
+  }
+
+  async #sendOnce(account: ProviderAccount, request: GraphRequest): Promise<EgressResponse> {
     const { path, root, priority, prefer = [], sends = false, reserved, ...rest } = request;
     if (account.accessToken === undefined)
       throw new ProviderError('temporary', 'There is no access token for this account');

@@ -35,6 +35,14 @@ export class GraphError extends ProviderError {
   }
 
   /**
+   * Whether Exchange said that the mailbox cannot be used, as it does now and then about mailboxes
+   * that work. The request had no effect and mostly succeeds when it is repeated.
+   */
+  get isPassing(): boolean {
+    return PASSING.includes(this.reason);
+  }
+
+  /**
    * Whether a link of a list or of a delta query leads nowhere any more, so that everything has to
    * be listed again. Graph answers old links with 404 `UnknownError`, too.
    */
@@ -66,6 +74,14 @@ export async function ifAllowed<T>(part: Promise<T>): Promise<T> {
   }
 }
 
+/** These come with 404, and go again: they say nothing about the object of the request. */
+const PASSING: readonly string[] = [
+  'MailboxNotEnabledForRESTAPI',
+  'MailboxNotSupportedForRESTAPI',
+  'ErrorNonExistentMailbox',
+  'ErrorMailboxStoreUnavailable',
+];
+
 /**
  * Codes that decide alone. Their HTTP statuses differ between the documentation and what is seen.
  */
@@ -88,17 +104,12 @@ const CODES: Readonly<Record<string, ProviderErrorCode>> = {
   ErrorIrresolvableConflict: 'conflict',
   ErrorChangeKeyRequiredForWriteOperations: 'conflict',
   ErrorMailboxMoveInProgress: 'temporary',
-  // These come with 404, and go again: they say nothing about the object of the request.
-  MailboxNotEnabledForRESTAPI: 'temporary',
-  MailboxNotSupportedForRESTAPI: 'temporary',
-  ErrorNonExistentMailbox: 'temporary',
-  ErrorMailboxStoreUnavailable: 'temporary',
   MailboxInfoStale: 'temporary',
   ErrorServerBusy: 'temporary',
 };
 
 function codeOf(status: number, reason: string): ProviderErrorCode {
-  const known = CODES[reason];
+  const known = PASSING.includes(reason) ? 'temporary' : CODES[reason];
   if (known) return known;
   switch (status) {
     case 401:

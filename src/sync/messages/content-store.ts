@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MailedInvitations } from '../../calendar/rsvp/mailed-invitations.ts';
-import { insertAttachments } from '../../mail/files/store-attachments.ts';
+import { insertAttachments, type NewAttachment } from '../../mail/files/store-attachments.ts';
 import {
   completeMessages,
   type LockedListedMessage,
@@ -8,7 +8,7 @@ import {
   subjectsFor,
 } from '../../mail/messages/listed-messages.ts';
 import { storeEventIds } from '../../mail/messages/mirror/store-event-ids.ts';
-import { sentByUs } from '../../mail/outbox/sent-by-us.ts';
+import { sentByUs, storedCopyKey } from '../../mail/outbox/sent-by-us.ts';
 import type { ParsedMessage } from '../../mail/parsing/mime-parser.ts';
 import { replaceDocuments } from '../../mail/search/store-document.ts';
 import { findThreads } from '../../mail/threading/find-threads.ts';
@@ -38,6 +38,8 @@ export interface FetchedContent {
   parsed: ParsedMessage;
   /** Exact time of receipt; `undefined` if the mirror has it already. */
   receivedAt: Date | undefined;
+  /** Positions of the files whose rows the message has already. Default: it has none. */
+  storedParts?: ReadonlySet<number> | undefined;
 }
 
 /** The contents of listed messages of one account, and which of them could not be parsed. */
@@ -85,7 +87,7 @@ export class ContentStore {
     const plan = await this.#plan(sql, account, contents, locked);
     const { messages } = plan;
     if (messages.length === 0) return;
-    const written = await write(sql, accountId, plan, at);
+    const written = await write(sql, accountId, plan, newFiles(messages, contents), at);
     const harvested = await harvestContacts(sql, owner, messages, folders);
     const invited = await this.invitations.applyBatch(sql, owner, messages, folders);
     await storeEventIds(sql, accountId, invited.events);
@@ -106,12 +108,14 @@ export class ContentStore {
     locked: ReadonlyMap<string, LockedListedMessage>,
   ): Promise<CompletionPlan> {
     const headers = contents.flatMap(({ parsed }) => parsed.messageIdHeader ?? []);
-    const sent = await sentByUs(sql, accountId, [...new Set(headers)]);
+    const copies = contents.map(({ providerId }) => providerId);
+    const sent = await sentByUs(sql, accountId, [...new Set(headers)], copies);
     const current = [...locked.values()].map(({ threadId }) => threadId);
     const providerThreads = await providerThreadsOf(sql, accountId, [...new Set(current)]);
     const messages = contents.flatMap((content): NewMessage[] => {
       const row = locked.get(content.id);
-      const own = sent.get(content.parsed.messageIdHeader ?? '');
+      const { messageIdHeader } = content.parsed;
+      const own = sent.get(messageIdHeader ?? '') ?? sent.get(storedCopyKey(content.providerId));
       if (!row) return [];
       const { parsed } = content;
       // As for messages that come with their content: our own marks are removed from the copy.
@@ -155,6 +159,19 @@ function placeOf(
   };
 }
 
+/** The files of messages, except those whose rows are there. */
+function newFiles(
+  messages: readonly NewMessage[],
+  contents: readonly FetchedContent[],
+): NewAttachment[] {
+  const stored = new Map(contents.map(({ id, storedParts }) => [id, storedParts]));
+  return messages.flatMap(({ id: messageId, files }) =>
+    files
+      .filter(({ part }) => !stored.get(messageId)?.has(part))
+      .map((file) => ({ ...file, messageId })),
+  );
+}
+
 /** How threads and files changed. */
 interface Written {
   threads: ChangedThread[];
@@ -168,6 +185,7 @@ async function write(
   sql: Sql,
   accountId: string,
   { messages, merged, named }: CompletionPlan,
+  files: readonly NewAttachment[],
   at: Date,
 ): Promise<Written> {
   await writeThreadsOf(sql, accountId, messages);
@@ -187,7 +205,6 @@ async function write(
     accountId,
     named.filter(({ threadId }) => threadIds.has(threadId)),
   );
-  const files = messages.flatMap(({ id, files: own }) => own.map((file) => ({ ...file, messageId: id }))); // prettier-ignore
   const fileIds = await insertAttachments(sql, accountId, files);
   const threads = await refreshThreads(sql, accountId, [...threadIds], at);
   await nameThreads(sql, accountId, await subjectsFor(sql, accountId, [...threadIds], messages));

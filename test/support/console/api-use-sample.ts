@@ -1,5 +1,6 @@
 import type { ApiUseState } from '../../../src/operator/api-use/api-use.ts';
 import type { ApiUseList } from '../../../src/operator/api-use/operator-api-use.ts';
+import type { ApplicationCeiling } from '../../../src/operator/api-use/operator-ceilings.ts';
 
 /** What an application uses of Gmail: 85 % of its ceiling today. */
 export function apiUseSample(
@@ -44,4 +45,13 @@ export function apiUseListSample(now: Date, text: (words: string) => string): Ap
     pricesCheckedOn: '2026-11-27',
     items: [apiUseSample(text), graph, paid],
   };
+}
+
+/** The ceilings of one application: one of its own, and one that is not set. */
+export function ceilingSamples(): ApplicationCeiling[] {
+  const applicationId = '019aa1b2-0000-7000-8000-000000000002';
+  return [
+    { applicationId, api: 'gmail', ceiling: 60_000_000, isOwn: true },
+    { applicationId, api: 'microsoft-graph', ceiling: null, isOwn: false },
+  ];
 }

@@ -7,6 +7,7 @@ const TOMORROW = Math.floor(Date.now() / 1000) + 86_400;
 const KINDS: readonly ObjectKind[] = [
   {
     kind: 'drafts',
+    resource: 'mail',
     path: () => '/drafts',
     fields: (subject, { side }) => ({
       subject,
@@ -17,18 +18,21 @@ const KINDS: readonly ObjectKind[] = [
   },
   {
     kind: 'folders',
+    resource: 'mail',
     path: ({ unit }) => `/${unit}s`,
     fields: (display_name) => ({ display_name }),
     title: ({ display_name }) => display_name,
   },
   {
     kind: 'calendars',
+    resource: 'calendars',
     path: () => '/calendars',
     fields: (name) => ({ name }),
     title: ({ name }) => name,
   },
   {
     kind: 'events',
+    resource: 'calendars',
     path: () => '/events',
     fields: (title, { calendarId }) => ({
       title,
@@ -39,6 +43,7 @@ const KINDS: readonly ObjectKind[] = [
   },
   {
     kind: 'contacts',
+    resource: 'contacts',
     path: () => '/contacts?source=address_book',
     fields: (given_name) => ({ given_name }),
     title: ({ given_name }) => given_name,
@@ -87,7 +92,7 @@ export function describeChains(start: () => Promise<WriteSide>): void {
       if (given) {
         object = await chains.step(kind, 'create', `${tag}v0`);
         await chains.written();
-        await chains.synced();
+        await chains.synced([kind.resource]);
       }
       const id = object?.id;
       const { cursor_end: cursor } = await chains.api<{ cursor_end: string }>(
@@ -98,7 +103,7 @@ export function describeChains(start: () => Promise<WriteSide>): void {
       object = await chains.step(kind, steps[0]!, `${tag}v1`, object);
       await held.made;
       // A pass that sees the object before its id is known here.
-      await chains.synced();
+      await chains.synced([kind.resource]);
       for (const [index, step] of steps.entries())
         if (index > 0) {
           const after = await chains.step(kind, step, `${tag}v${index + 1}`, object);
@@ -106,7 +111,7 @@ export function describeChains(start: () => Promise<WriteSide>): void {
         }
       held.release();
       await chains.written();
-      await chains.synced();
+      await chains.synced([kind.resource]);
 
       const last = steps.at(-1)!;
       const stays = last === 'create' || last === 'update';

@@ -43,9 +43,9 @@ export function describeMessageChains(account: () => Chains): void {
     return { ids, names };
   }
   async function settled(): Promise<void> {
-    await account().synced();
+    await account().synced(['mail']);
     await account().written();
-    await account().synced();
+    await account().synced(['mail']);
   }
 
   it.each(CHANGES.map((steps) => ({ what: JSON.stringify(steps), steps })))(
@@ -55,7 +55,7 @@ export function describeMessageChains(account: () => Chains): void {
       const tag = chains.tag();
       const folders = await twoFolders(tag);
       await chains.side.deliver(`${tag}message`);
-      await chains.synced();
+      await chains.synced(['mail']);
       const message = await until('the message', async () => (await shown(tag))[0]);
       const path = `/messages/${message.id}`;
       const held = chains.held.hold();
@@ -63,7 +63,7 @@ export function describeMessageChains(account: () => Chains): void {
         await chains.api('put', path, { ...flags, ...placed(folders.ids, at) });
         if (index > 0) continue;
         await held.made;
-        await chains.synced();
+        await chains.synced(['mail']);
       }
       held.release();
       await settled();
@@ -175,7 +175,7 @@ export function describeMessageChains(account: () => Chains): void {
     expect(starred.map((one) => foldersOf(one).join())).toEqual([expect.stringMatching(/sent/)]);
     // Gmail has one message with both labels.
     const found = await until('all messages in the mirror', async () => {
-      await chains.synced();
+      await chains.synced(['mail']);
       const mirrored = await shown(tag);
       return mirrored.length >= messages.length && mirrored;
     });

@@ -1,6 +1,7 @@
 import request from 'supertest';
 import type { TestApplication } from '../factories.ts';
 import { GoogleSide } from '../google-side.ts';
+import { UNPLEASANT } from '../microsoft/settings.ts';
 import { MicrosoftSide } from '../microsoft-side.ts';
 import type { RemoteSide, SeenMailbox } from '../remote-side.ts';
 import { expectDocumented } from '../remote-stub/remote-stub.ts';
@@ -78,10 +79,13 @@ export const googleSide = async (): Promise<WriteSide> => {
   const side = await GoogleSide.start();
   side.stub.habits.worst();
   // A request that sends is not repeated: it is answered with 503, and the chain ends there.
-  side.stub.habits.refusesEvery = null;
+  side.stub.habits.refusesSending = false;
   return new StubSide(side);
 };
 
-/** Starts Microsoft's stub. */
+/**
+ * Starts Microsoft's stub at its worst, except that changes are shown at once: a chain compares
+ * after one pass.
+ */
 export const microsoftSide = async (): Promise<WriteSide> =>
-  new StubSide(await MicrosoftSide.start());
+  new StubSide(await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0 }));

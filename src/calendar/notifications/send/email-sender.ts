@@ -1,16 +1,18 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../../platform/config/app-config.ts';
+import { Database } from '../../../platform/database/sql.ts';
 import type { Lease } from '../../../platform/work/queue/dispatcher.ts';
 import type { ConnectedAccount } from '../../../accounts/grants/provider-accounts.ts';
 import {
   ConnectorRegistry,
   UnsupportedProviderError,
 } from '../../../providers/port/connector-registry.ts';
+import type { SentTraces } from '../../../providers/port/connector.ts';
 import type { SendPhase } from '../../../platform/base/errors/provider-error.ts';
 import { compose } from '../../../formats/mime/compose.ts';
-import { isGeneratedId } from '../../../mail/composing/generated-ids.ts';
 import { failureOf, LeaseLostError, sendControl } from '../../../mail/outbox/send/hand-over.ts';
+import { ownIdsAmong } from '../../../mail/outbox/own-ids.ts';
 import type { DueReminder, ReminderLookUp, ReminderSender } from './due-reminder.ts';
 import { deliveryOfProviderError, type ReminderDelivery } from './reminder-policy.ts';
 
@@ -24,17 +26,19 @@ export class EmailReminderSender implements ReminderSender {
 
   constructor(
     @Inject(APP_CONFIG) private readonly config: AppConfig,
+    private readonly database: Database,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}
 
   async lookUp(reminder: DueReminder, account: ConnectedAccount): Promise<ReminderLookUp> {
     const { recipient, content, dueAt } = reminder;
-    const traces = {
+    const { mailDomain } = this.config.outbox;
+    const traces: SentTraces = {
       recipients: [recipient],
       subject: content['subject'] ?? '',
       since: dueAt,
-      isGenerated: isGeneratedId(this.config.outbox.mailDomain),
+      ownIdsAmong: (ids) => ownIdsAmong(this.database, account.accountId, ids, mailDomain),
     };
     const mail = this.connectors.requireMail(account.provider);
     const looked = await mail.findSent(account, messageIdOf(reminder), traces);

@@ -34,7 +34,7 @@ import { SmsReminderSender } from './sms-sender.ts';
 import { WebhookReminderSender } from './webhook-sender.ts';
 
 /** A claimed row of the queue. */
-export interface ReminderRow extends ClaimedRow {
+export interface ClaimedReminder extends ClaimedRow {
   /** Look-ups since the outcome became unknown that proved nothing. */
   lookUps: number;
 }
@@ -91,7 +91,7 @@ const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'drop
  * once, and sets the next state according to the policy.
  */
 @Injectable()
-export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResult> {
+export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderResult> {
   readonly table: QueueTable = {
     queue: 'reminder',
     table: 'reminder_job',
@@ -115,7 +115,7 @@ export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResul
     this.#senders = { email, sms, webhook };
   }
 
-  async run(job: ReminderRow, lease: Lease): Promise<ReminderOutcome | null> {
+  async run(job: ClaimedReminder, lease: Lease): Promise<ReminderOutcome | null> {
     const due = await this.reminders.findDue(job.id, job.gateId);
     if (!due) return DROPPED;
     const { reminder, account } = due;
@@ -155,7 +155,7 @@ export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResul
   }
 
   /** The queue engine has already logged the error. */
-  onError({ attempt: attempts, ambiguous, lookUps }: ReminderRow): ReminderOutcome {
+  onError({ attempt: attempts, ambiguous, lookUps }: ClaimedReminder): ReminderOutcome {
     // The outcome is unknown, and the reminder is not loaded here. The next run checks the reminder
     // again.
     const reason = INTERNAL_REASON;
@@ -168,7 +168,7 @@ export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResul
     };
   }
 
-  onPoison({ attempt: attempts }: ReminderRow): ReminderOutcome {
+  onPoison({ attempt: attempts }: ClaimedReminder): ReminderOutcome {
     return done({
       kind: 'failed',
       reason: 'quarantined: several workers crashed while they sent this reminder',
@@ -177,7 +177,10 @@ export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResul
     });
   }
 
-  async record(sql: Sql, settled: readonly Settled<ReminderRow, ReminderResult>[]): Promise<void> {
+  async record(
+    sql: Sql,
+    settled: readonly Settled<ClaimedReminder, ReminderResult>[],
+  ): Promise<void> {
     const now = this.clock.now();
     const of = <K extends ReminderResult['kind']>(...kinds: K[]) =>
       settled.flatMap(({ job, result }) =>
@@ -243,7 +246,7 @@ export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResul
    * credentials are invalid.
    */
   async #settleUnwanted(
-    job: ReminderRow,
+    job: ClaimedReminder,
     due: FoundReminder,
     lease: Lease,
   ): Promise<ReminderOutcome> {
@@ -257,7 +260,7 @@ export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResul
    * sent again.
    */
   async #lookUp(
-    job: ReminderRow,
+    job: ClaimedReminder,
     reminder: DueReminder,
     account: ConnectedAccount,
     lease: Lease,
@@ -288,7 +291,7 @@ export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResul
   }
 
   #decide(
-    { lookUps }: ReminderRow,
+    { lookUps }: ClaimedReminder,
     attempts: number,
     { reminder: { expiresAt }, account }: FoundReminder,
     delivery: ReminderDelivery,
@@ -310,7 +313,7 @@ export class ReminderDispatcher implements Dispatcher<ReminderRow, ReminderResul
  * Attempts before this run, for runs that begin none. At least 1 if the outcome is unknown: after a
  * failover of the database, the attempt itself may be missing (ADR 0127).
  */
-function attemptsBefore({ attempt, ambiguous }: ReminderRow): number {
+function attemptsBefore({ attempt, ambiguous }: ClaimedReminder): number {
   return Math.max(attempt - 1, ambiguous ? 1 : 0);
 }
 

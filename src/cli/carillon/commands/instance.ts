@@ -1,8 +1,14 @@
 import { Option } from 'commander';
 import { OperatorError } from '../../../platform/base/errors/operator-error.ts';
+import type { AppConfig } from '../../../platform/config/app-config.ts';
 import { example } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
-import type { InstanceReport, Takeover, TakeoverReport } from '../instance.ts';
+import type {
+  InstanceReport,
+  OperatorInstance,
+  Takeover,
+  TakeoverReport,
+} from '../../../operator/instance/operator-instance.ts';
 
 /** The operator has not confirmed, so nothing was changed. */
 class NotConfirmedError extends OperatorError {
@@ -59,10 +65,15 @@ interface ConfirmFlags extends Takeover {
  * Adds `carillon instance`, about which installation owns the database (docs/backup.md).
  */
 export const add: AddCommands = (group, cli) => {
-  const report = async () => {
-    const { reportInstance } = await import('../instance.ts');
-    return cli.withServices(({ database, config }) => reportInstance(database, config));
+  const withInstance = async <T>(
+    work: (instance: OperatorInstance, config: AppConfig) => Promise<T>,
+  ): Promise<T> => {
+    const service = await import('../../../operator/instance/operator-instance.ts');
+    return cli.withServices(({ database, clock, config }) =>
+      work(new service.OperatorInstance(database, clock), config),
+    );
   };
+  const report = () => withInstance((instance, config) => instance.report(config));
   group
     .command('show')
     .description('show where the database belongs, where it is now, and what is waiting in it')
@@ -85,11 +96,10 @@ export const add: AddCommands = (group, cli) => {
           `${showReport(await report())}\nNothing was changed. To take the database over, repeat the command with --yes.`,
         );
       }
-      const { reportInstance, takeOver } = await import('../instance.ts');
-      const { done, after } = await cli.withServices(async ({ database, config, clock }) => {
-        const done = await takeOver(database, config, clock, wanted, cli.actor);
-        return { done, after: await reportInstance(database, config) };
-      });
+      const { done, after } = await withInstance(async (instance, config) => ({
+        done: await instance.takeOver(cli.actor, config, wanted),
+        after: await instance.report(config),
+      }));
       cli.print({ ...done, instance: after }, () => showTakeover(done, after));
     });
 };

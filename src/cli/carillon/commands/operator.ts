@@ -11,7 +11,15 @@ import { OPERATOR_ROLES, type OperatorRole } from '../../../platform/config/oper
 import { example, secondsOf } from '../arguments.ts';
 import type { AddCommands, OperatorCli } from '../cli.ts';
 
-const COLUMNS = ['name', 'role', 'has_password', 'tokens', 'sessions', 'last_sign_in_at'] as const;
+const COLUMNS = [
+  'name',
+  'role',
+  'disabled_at',
+  'has_password',
+  'tokens',
+  'sessions',
+  'last_sign_in_at',
+] as const;
 const TOKEN_COLUMNS = ['id', 'operator', 'note', 'role', 'expires_at', 'last_used_at'] as const;
 
 const roleOption = (description: string): Option =>
@@ -48,6 +56,9 @@ function addOperators(group: Command, cli: OperatorCli): void {
       const all: ListedOperator[] = await withOperators(cli, (operators) => operators.list());
       cli.printRows(all, COLUMNS);
     });
+}
+
+function addChanges(group: Command, cli: OperatorCli): void {
   group
     .command('set-password <name>')
     .description('set a password, asked for or read from a pipe; ends all sessions of the operator')
@@ -66,6 +77,22 @@ function addOperators(group: Command, cli: OperatorCli): void {
     .action(async (name: string, { role }: { role: OperatorRole }) => {
       await withOperators(cli, (operators) => operators.setRole(cli.actor, name, role));
       cli.print({ name, role }, `${name} has the role ${role}.`);
+    });
+  group
+    .command('disable <name>')
+    .description('refuse all sign-ins and tokens of an operator until it is enabled again')
+    .addHelpText(...example('operator disable ada'))
+    .action(async (name: string) => {
+      await withOperators(cli, (operators) => operators.disable(cli.actor, name));
+      cli.print({ disabled: name }, `${name} can neither sign in nor use tokens.`);
+    });
+  group
+    .command('enable <name>')
+    .description('let a disabled operator sign in and use tokens again')
+    .addHelpText(...example('operator enable ada'))
+    .action(async (name: string) => {
+      await withOperators(cli, (operators) => operators.enable(cli.actor, name));
+      cli.print({ enabled: name }, `${name} can sign in again.`);
     });
   group
     .command('remove <name>')
@@ -188,6 +215,7 @@ function addTokens(group: Command, cli: OperatorCli): void {
 /** Adds `carillon operator`. */
 export const add: AddCommands = (group, cli) => {
   addOperators(group, cli);
+  addChanges(group, cli);
   addLink(group, cli);
   addTokens(group, cli);
 };

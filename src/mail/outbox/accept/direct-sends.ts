@@ -263,7 +263,7 @@ export class DirectSends implements OnModuleDestroy {
     try {
       const opened = await this.routes.find('account', message);
       if (!opened) return false;
-      const traces = tracesOf(message, job, this.config.outbox.mailDomain);
+      const traces = tracesOf(message, job);
       return (await opened.findSent(message.messageIdHeader, traces)).found;
     } catch (error) {
       this.#log.warn(

@@ -1,5 +1,6 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Inject, Injectable, Logger } from '@nestjs/common';
 import { scheduleSyncSoon } from '../../../accounts/sync-schedule/schedule-sync.ts';
+import { APP_CONFIG, type AppConfig } from '../../../platform/config/app-config.ts';
 import { databaseTrouble } from '../../../platform/database/health/database-trouble.ts';
 import { Database } from '../../../platform/database/sql.ts';
 import type { SendRoute } from '../../../job-statuses/job-status.ts';
@@ -15,7 +16,7 @@ import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { RelayRoutes } from '../../relay/relay-routes.ts';
 import { fieldsOfMessage, subjectOf } from '../../../formats/mime/message-header.ts';
 import { isFromItself } from '../../../formats/mime/sender-identity.ts';
-import { isGeneratedId } from '../../composing/generated-ids.ts';
+import { ownIdsAmong } from '../own-ids.ts';
 import type { SendJobRow, MessageToSend } from './send-attempt.ts';
 
 /** A route over which a message can be sent now. */
@@ -44,6 +45,7 @@ export class SendRoutes {
     private readonly connectors: ConnectorRegistry,
     private readonly relays: RelayRoutes,
     private readonly database: Database,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'outbox'>,
   ) {}
 
   /**
@@ -68,7 +70,12 @@ export class SendRoutes {
         if (seconds !== undefined) await this.#syncSoon(account.accountId, seconds);
         return receipt;
       },
-      findSent: (messageIdHeader, traces) => port.findSent(account, messageIdHeader, traces),
+      findSent: (messageIdHeader, traces) => {
+        const { mailDomain } = this.config.outbox;
+        const among = (ids: readonly string[]) =>
+          ownIdsAmong(this.database, account.accountId, ids, mailDomain);
+        return port.findSent(account, messageIdHeader, { ...traces, ownIdsAmong: among });
+      },
     };
   }
 
@@ -126,14 +133,11 @@ export class SendRoutes {
 /**
  * What is known of a message that is looked up. No attempt of unknown outcome is older than its due
  * time: a message is not edited after one, and a release from quarantine keeps the due time.
- * @param mailDomain `MAIL_DOMAIN`
  */
 export function tracesOf(
   { envelope, mime }: MessageToSend,
   { dueAt }: Pick<SendJobRow, 'dueAt'>,
-  mailDomain: string,
 ): SentTraces {
   const subject = mime && subjectOf(fieldsOfMessage(mime));
-  const isGenerated = isGeneratedId(mailDomain);
-  return { recipients: envelope.recipients, subject, since: dueAt, isGenerated };
+  return { recipients: envelope.recipients, subject, since: dueAt };
 }

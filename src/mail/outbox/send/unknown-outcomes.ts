@@ -81,7 +81,7 @@ export class UnknownOutcomes {
     // The mailing service that received the message was removed, so the message cannot be looked
     // up.
     if (!opened) return { found: false, conclusive: false };
-    const traces = tracesOf(message, job, this.config.outbox.mailDomain);
+    const traces = tracesOf(message, job);
     return opened.findSent(message.messageIdHeader, traces);
   }
 

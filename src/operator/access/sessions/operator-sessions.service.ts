@@ -7,6 +7,7 @@ import { newId, randomBase36, SECRET_LENGTH } from '../../../platform/base/ids/i
 import { Clock } from '../../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../../platform/database/sql.ts';
 import { isPassword } from '../password-hash.ts';
+import { OperatorDisabledError } from '../operator.errors.ts';
 import { SESSION_MS } from './session-lifetime.ts';
 
 /** A new session, for the cookie of `sessionCookie`. */
@@ -25,13 +26,27 @@ export interface SigningIn {
   presented: string;
 }
 
+/** An operator whose identity is proven. */
+export interface ProvenOperator {
+  id: string;
+  name: string;
+}
+
+interface OperatorRow extends ProvenOperator {
+  passwordHash: string | null;
+  isDisabled: boolean;
+}
+
 /** Password checks of one process at the same time; each takes 32 MB and a thread. */
 const MOST_CHECKS = 2;
 
-const BY_NAME = 'select id, name, password_hash as "passwordHash" from operator where name = $1';
+const BY_NAME = `
+  select id, name, password_hash as "passwordHash", disabled_at is not null as "isDisabled"
+  from operator where name = $1`;
 const USE_LINK = `
   with used as (delete from operator_link where hash = $1 returning operator_id, ends_at)
-  select o.id, o.name from used join operator o on o.id = used.operator_id where used.ends_at > $2`;
+  select o.id, o.name from used join operator o on o.id = used.operator_id
+  where used.ends_at > $2 and o.disabled_at is null`;
 const INSERT_SESSION = `
   insert into operator_session (id, operator_id, hash, created_at, last_used_at, ends_at)
   values ($1, $2, $3, $4, $4, $5)`;
@@ -78,12 +93,21 @@ export class OperatorSessions {
    *   without a password
    * @throws {TooManyFailuresError} after ten wrong passwords of one client for one name within 15
    *   minutes
+   * @throws {OperatorDisabledError} if the password is right
    */
   async signInByPassword(name: string, password: string, browser: SigningIn): Promise<NewSession> {
-    const asked = name.trim().toLowerCase();
-    const attempt = { applicationId: 'operator', client: browser.address, names: [asked] };
-    const operator = await this.failures.run(attempt, () => this.#check(asked, password));
+    const operator = await this.prove(name, password, browser);
     return this.database.transaction((sql) => this.begin(sql, operator, 'password', browser));
+  }
+
+  /**
+   * Checks a password without a sign-in, with the same limits and errors.
+   * @returns the operator
+   */
+  prove(name: string, password: string, { address }: SigningIn): Promise<ProvenOperator> {
+    const asked = name.trim().toLowerCase();
+    const attempt = { applicationId: 'operator', client: address, names: [asked] };
+    return this.failures.run(attempt, () => this.#check(asked, password));
   }
 
   /**
@@ -93,7 +117,7 @@ export class OperatorSessions {
   async signInByLink(secret: string, browser: SigningIn): Promise<NewSession> {
     return this.database.transaction(async (sql) => {
       const values = [hashToken(secret), this.clock.now()];
-      const [operator] = await sql.query<{ id: string; name: string }>(USE_LINK, values);
+      const [operator] = await sql.query<ProvenOperator>(USE_LINK, values);
       if (!operator) throw new LinkEndedError();
       return this.begin(sql, operator, 'link', browser);
     });
@@ -111,7 +135,7 @@ export class OperatorSessions {
    */
   async begin(
     sql: Sql,
-    operator: { id: string; name: string },
+    operator: ProvenOperator,
     by: 'password' | 'link' | 'oidc',
     { address, presented }: SigningIn,
   ): Promise<NewSession> {
@@ -131,19 +155,17 @@ export class OperatorSessions {
     return { secret, operatorName: operator.name, endsAt };
   }
 
-  async #check(name: string, password: string): Promise<{ id: string; name: string }> {
+  async #check(name: string, password: string): Promise<ProvenOperator> {
     if (this.#checks >= MOST_CHECKS) throw new TooManyChecksError();
     this.#checks += 1;
     try {
       const [operator] = name.includes('\0')
         ? []
-        : await this.database.query<{ id: string; name: string; passwordHash: string | null }>(
-            BY_NAME,
-            [name],
-          );
+        : await this.database.query<OperatorRow>(BY_NAME, [name]);
       const isRight = await isPassword(password, operator?.passwordHash ?? null);
-      if (operator && isRight) return operator;
-      throw new WrongPasswordError('The name or the password is wrong.');
+      if (!operator || !isRight) throw new WrongPasswordError('The name or the password is wrong.');
+      if (operator.isDisabled) throw new OperatorDisabledError(operator.name);
+      return operator;
     } finally {
       this.#checks -= 1;
     }

@@ -1,7 +1,7 @@
 import { html } from '../../../platform/pages/html.ts';
 import { chart, type Chart } from './chart.ts';
 import { count, counted, size } from './figures.ts';
-import { address, pager, table } from './table.ts';
+import { address, listCount, pager, table } from './table.ts';
 import { absolute, duration, relative } from './time.ts';
 
 const now = new Date('2026-11-24T03:40:00Z');
@@ -85,10 +85,34 @@ describe('a chart', () => {
 
 describe('a list', () => {
   it('has links to the first and the next page that keep its filters', () => {
-    const { text } = pager('/console/jobs', { state: 'failed' }, 'p2', 'p3') ?? html``;
+    const page = { items: [1, 2], pageToken: 'p2', nextPageToken: 'p3', from: 51 };
+    const { text } = pager('/console/jobs', { state: 'failed' }, page) ?? html``;
     expect(text).toContain('href="/console/jobs?state=failed"');
-    expect(text).toContain('href="/console/jobs?state=failed&amp;page_token=p3"');
-    expect(pager('/console/jobs', {}, undefined, null)).toBeNull();
+    expect(text).toContain('href="/console/jobs?state=failed&amp;page_token=p3&amp;from=53"');
+    const only = { items: [1], pageToken: undefined, nextPageToken: null, from: 1 };
+    expect(pager('/console/jobs', {}, only)).toBeNull();
+  });
+
+  it.each([
+    [1, 2, null, 2, '2 jobs'],
+    [1, 1, null, null, '1 job'],
+    [1, 50, 'p2', 312, '1–50 of 312 jobs'],
+    [51, 50, 'p3', 1_001, '51–100 of more than 1,000 jobs'],
+    [1_051, 50, null, 1_001, '1,051–1,100 of more than 1,000 jobs'],
+    [1, 50, 'p2', null, 'jobs 1–50'],
+    [301, 12, null, 7, 'jobs 301–312'],
+  ])(
+    'from %i with %i items, next page %s and %s in total says "%s"',
+    (from, length, next, total, text) => {
+      const items = Array.from({ length });
+      const page = { items, pageToken: undefined, nextPageToken: next, from, total };
+      expect(listCount(page, 'job')?.text).toContain(`>${text}<`);
+    },
+  );
+
+  it('without items has no count', () => {
+    const none = { items: [], pageToken: undefined, nextPageToken: null, from: 1, total: 0 };
+    expect(listCount(none, 'job')).toBeNull();
   });
 
   it('leaves empty filters out of addresses', () => {

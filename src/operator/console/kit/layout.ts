@@ -23,6 +23,8 @@ export const SECTIONS = [
   { id: 'applications', path: '/console/applications', label: 'Applications' },
   { id: 'capacity', path: '/console/capacity', label: 'Capacity' },
   { id: 'audit', path: '/console/audit', label: 'Audit log' },
+  { id: 'operators', path: '/console/operators', label: 'Operators' },
+  { id: 'instance', path: '/console/instance', label: 'Instance' },
   { id: 'logs', path: '/console/log-level', label: 'Log level' },
 ] as const satisfies readonly { id: IconName; path: string; label: string }[];
 export type Section = (typeof SECTIONS)[number]['id'];
@@ -67,6 +69,7 @@ function menu(viewer: Viewer, current: Section): Html {
         html`<li><a${attributes({ href: path, 'aria-current': id === current ? 'page' : undefined })}>${icon(id)}${label}</a></li>`,
     )}</ul>
     <div class="viewer"><p><strong>${viewer.name}</strong>${viewer.role === 'operate' ? chip('busy', 'operate', 'check') : chip('idle', 'read only')}</p>
+      <a class="button plain" href="/console/password">${icon('key')}Your password</a>
       <form method="post" action="/console/sign-out"><input type="hidden" name="csrf_token" value="${viewer.csrfToken}"/><button class="button plain" type="submit">${icon('leave')}Sign out</button></form></div></nav>
   </header>`; // prettier-ignore
 }

@@ -31,15 +31,16 @@ const announce = (text) => {
   region.textContent = text;
   setTimeout(() => { region.textContent = ''; }, 2500);
 };
+const searchField = () => document.querySelector('form[role=search] input');
 document.addEventListener('keydown', (event) => {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target instanceof Element && event.target.closest('input, select, textarea')) return;
   event.preventDefault();
-  const search = document.querySelector('.filters input');
+  const search = searchField();
   if (search) search.focus();
   else location.assign('/console/jobs#search');
 });
-if (location.hash === '#search') document.querySelector('.filters input')?.focus();
+if (location.hash === '#search') searchField()?.focus();
 const content = document.getElementById('content');
 const seconds = Number(content?.dataset.refresh);
 const isBusy = () => {

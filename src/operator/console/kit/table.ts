@@ -1,4 +1,7 @@
 import { attributes, html, type Html, type HtmlValue } from '../../../platform/pages/html.ts';
+import type { PageOf } from '../../../platform/database/page-token.ts';
+import { MOST_COUNTED } from '../../search/search-limit.ts';
+import { count, counted } from './figures.ts';
 import { icon } from './icons.ts';
 
 /** A column of a table. */
@@ -8,6 +11,17 @@ export interface Column<T> {
   /** `number` aligns at the right, `main` names the row, `wide` is not made narrow. */
   kind?: 'number' | 'main' | 'wide' | undefined;
 }
+
+/**
+ * A text of at most two lines. A mouse pointer over it shows all of it, and the page of the item
+ * has it whole.
+ */
+export const twoLines = (text: string): Html =>
+  html`<span class="two-lines" title="${text}">${text}</span>`;
+
+/** A smaller text of at most two lines below the name of a row. */
+export const subLine = (text: string | null): Html | null =>
+  text ? html`<span class="sub two-lines" title="${text}">${text}</span>` : null;
 
 /** What a list shows when it has no rows. */
 export interface Empty {
@@ -66,15 +80,53 @@ export function address(
   return used.length === 0 ? path : `${path}?${new URLSearchParams(used).toString()}`;
 }
 
+/** The page of a list that an address asks for. */
+export interface ListPosition {
+  /** Token of the page; absent for the first one. */
+  pageToken: string | undefined;
+  /** Number of the page's first item in the list, from 1 on. */
+  from: number;
+}
+
+/** A page of a list, as its table and its head show it. */
+export interface ListPage<T> extends PageOf<T>, ListPosition {
+  /** Items of all pages, counted up to `MOST_COUNTED`; `null` = not counted. */
+  total: number | null;
+}
+
+/**
+ * What a page of a list shows, such as `1–50 of 312 jobs`, or `51–100 of more than 1,000 jobs`.
+ * Nothing above an empty list.
+ */
+export function listCount(
+  { items, from, total, nextPageToken }: ListPage<unknown>,
+  one: string,
+  many = `${one}s`,
+): Html | null {
+  if (items.length === 0) return null;
+  const to = from + items.length - 1;
+  const isAll = from === 1 && nextPageToken === null;
+  const range = `${count(from)}–${count(to)}`;
+  const isMore = total !== null && total > MOST_COUNTED;
+  // The list may have become shorter since the page before.
+  const known = isMore || (total !== null && total >= to);
+  const text = isAll
+    ? counted(items.length, one, many)
+    : known
+      ? `${range} of ${isMore ? `more than ${count(MOST_COUNTED)}` : count(total ?? 0)} ${many}`
+      : `${many} ${range}`;
+  return html`<p class="list-count">${text}</p>`;
+}
+
 /** Links to the first page and the next one of a list. Nothing if one page holds everything. */
 export function pager(
   path: string,
   query: Readonly<Record<string, string | undefined>>,
-  pageToken: string | undefined,
-  nextPageToken: string | null,
+  { items, nextPageToken, pageToken, from }: Omit<ListPage<unknown>, 'total'>,
 ): Html | null {
   if (!pageToken && nextPageToken === null) return null;
-  const next = nextPageToken && address(path, { ...query, page_token: nextPageToken });
+  const position = { page_token: nextPageToken, from: String(from + items.length) };
+  const next = nextPageToken && address(path, { ...query, ...position });
   return html`<nav class="pager" aria-label="Pages of the list">
     ${pageToken ? html`<a class="button small" href="${address(path, query)}">First page</a>` : null}
     ${next ? html`<a class="button small" rel="next" href="${next}">Next page ${icon('right')}</a>` : html`<span class="aside">End of the list</span>`}

@@ -1,11 +1,10 @@
-import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html } from '../../../platform/pages/html.ts';
 import { ACCOUNT_HEALTHS, type AccountItem } from '../../accounts/account-health.ts';
 import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { idLink } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { healthChip, HEALTH_WORDS } from '../kit/states.ts';
-import { pager, table } from '../kit/table.ts';
+import { listCount, type ListPage, pager, subLine, table, twoLines } from '../kit/table.ts';
 import { duration, when } from '../kit/time.ts';
 
 export const ACCOUNTS_PATH = '/console/accounts';
@@ -26,9 +25,9 @@ export const ACCOUNT_FILTERS: readonly Filter[] = [
 
 /** The list of accounts, those in trouble first. */
 export function accountsPage(
-  list: PageOf<AccountItem>,
+  list: ListPage<AccountItem>,
   filter: FilterValues,
-  { now, pageToken, notice }: { now: Date; pageToken?: string | undefined; notice: Notice | null },
+  { now, notice }: { now: Date; notice: Notice | null },
 ): ConsolePage {
   const used = Object.values(filter).some(Boolean);
   return {
@@ -37,6 +36,7 @@ export function accountsPage(
     lead: 'Accounts of all applications, those in trouble first.',
     notice,
     body: html`${filterForm(ACCOUNTS_PATH, ACCOUNT_FILTERS, filter)}
+      ${listCount(list, 'account')}
       ${table(
         'Accounts',
         [
@@ -44,12 +44,12 @@ export function accountsPage(
             title: 'Account',
             kind: 'main',
             cell: ({ id, email, applicationName }) =>
-              html`<a href="${ACCOUNTS_PATH}/${id}">${email}</a><span class="sub">${applicationName}</span>`,
+              html`<a href="${ACCOUNTS_PATH}/${id}">${twoLines(email)}</a>${subLine(applicationName)}`,
           },
           {
             title: 'Health',
             cell: ({ health, reason }) =>
-              html`${healthChip(health)}${reason ? html`<span class="sub">${reason}</span>` : null}`,
+              html`${healthChip(health)}${subLine(reason)}`,
           },
           { title: 'Provider', cell: ({ provider }) => provider },
           {
@@ -68,6 +68,6 @@ export function accountsPage(
             : 'An account appears here when a user connects a mailbox to an application.',
         },
       )}
-      ${pager(ACCOUNTS_PATH, filter, pageToken, list.nextPageToken)}`,
+      ${pager(ACCOUNTS_PATH, filter, list)}`,
   }; // prettier-ignore
 }

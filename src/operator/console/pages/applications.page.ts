@@ -1,8 +1,8 @@
 import { PLANS } from '../../../platform/auth/plan.ts';
 import { REGIONS } from '../../../platform/config/regions.ts';
-import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import type { ApiUseList } from '../../api-use/operator-api-use.ts';
+import type { ApplicationCeiling } from '../../api-use/operator-ceilings.ts';
 import type { ApplicationDetail, ApplicationItem } from '../../applications/application-item.ts';
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
 import { chip } from '../kit/chip.ts';
@@ -10,10 +10,11 @@ import { count, counted } from '../kit/figures.ts';
 import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { copyButton, wholeId } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
-import { address, facts, pager, table } from '../kit/table.ts';
+import { address, facts, listCount, type ListPage, pager, table, twoLines } from '../kit/table.ts';
 import { exactly, when } from '../kit/time.ts';
 import { ACCOUNTS_PATH } from './accounts.page.ts';
 import { apiUsePanel } from './api-use-panel.ts';
+import { ceilingsPanel } from './ceilings.ts';
 import { WEBHOOKS_PATH } from './webhooks.page.ts';
 
 export const APPLICATIONS_PATH = '/console/applications';
@@ -61,9 +62,9 @@ export const applicationFields = (): Html =>
 /** The list of applications. */
 export function applicationsPage(
   viewer: Viewer,
-  list: PageOf<ApplicationItem>,
+  list: ListPage<ApplicationItem>,
   filter: FilterValues,
-  { now, pageToken, notice }: { now: Date; pageToken?: string | undefined; notice: Notice | null },
+  { now, notice }: { now: Date; notice: Notice | null },
 ): ConsolePage {
   const used = Object.values(filter).some(Boolean);
   return {
@@ -72,6 +73,7 @@ export function applicationsPage(
     notice,
     body: html`${actionBar(viewer, [{ path: `${APPLICATIONS_PATH}/new`, label: 'Create an application…' }])}
       ${filterForm(APPLICATIONS_PATH, APPLICATION_FILTERS, filter)}
+      ${listCount(list, 'application')}
       ${table<ApplicationItem>(
         'Applications',
         [
@@ -79,7 +81,7 @@ export function applicationsPage(
             title: 'Application',
             kind: 'main',
             cell: ({ id, name, clientId }) =>
-              html`<a href="${applicationPath(id)}">${name}</a><span class="sub"><span class="id"><code>${clientId}</code>${copyButton(clientId, 'client id')}</span></span>`,
+              html`<a href="${applicationPath(id)}">${twoLines(name)}</a><span class="sub"><span class="id"><code>${clientId}</code>${copyButton(clientId, 'client id')}</span></span>`,
           },
           { title: 'State', cell: stateChip },
           { title: 'Plan', cell: ({ plan }) => plan },
@@ -99,7 +101,7 @@ export function applicationsPage(
             : 'An application connects accounts of its users. Create the first one.',
         },
       )}
-      ${pager(APPLICATIONS_PATH, filter, pageToken, list.nextPageToken)}`,
+      ${pager(APPLICATIONS_PATH, filter, list)}`,
   }; // prettier-ignore
 }
 
@@ -134,11 +136,19 @@ function deletionPanel({ deletion }: ApplicationDetail, now: Date): Html | null 
   ])}</section>`; // prettier-ignore
 }
 
+/** What the page of an application shows besides the application. */
+interface ApplicationView {
+  now: Date;
+  notice: Notice | null;
+  use: ApiUseList;
+  ceilings: readonly ApplicationCeiling[];
+}
+
 /** One application: its accounts, webhooks and state. */
 export function applicationPage(
   viewer: Viewer,
   application: ApplicationDetail,
-  { now, notice, use }: { now: Date; notice: Notice | null; use: ApiUseList },
+  { now, notice, use, ceilings }: ApplicationView,
 ): ConsolePage {
   const { id, clientId, webhooks } = application;
   const accounts = address(ACCOUNTS_PATH, { application: id });
@@ -165,7 +175,7 @@ export function applicationPage(
         ['Scopes it may ask for', application.allowedScopes?.join(', ') ?? 'all'],
         ['Integrations', application.integrations.map(({ name, provider }) => `${name} (${provider})`).join(', ') || 'none'],
       ])}</section></div>
-      <div class="stack">${apiUsePanel(use)}<section class="panel"><h2>Accounts</h2><p><a href="${accounts}">${counted(application.accounts, 'account')}</a>${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}</p>${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}</section>
+      <div class="stack">${apiUsePanel(use)}${ceilingsPanel(viewer, applicationPath(id), ceilings, use.items)}<section class="panel"><h2>Accounts</h2><p><a href="${accounts}">${counted(application.accounts, 'account')}</a>${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}</p>${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}</section>
       <section class="panel"><h2>Webhooks</h2><p><a href="${hooks}">${counted(webhooks.active + webhooks.failing + webhooks.failed, 'webhook')}</a>: ${count(webhooks.active)} active, ${count(webhooks.failing)} failing, ${count(webhooks.failed)} switched off</p></section>
       <section class="panel"><h2>Audit log</h2><p><a href="${address('/console/audit', { application: id })}">What was done to this application</a></p></section></div></div>`,
   }; // prettier-ignore

@@ -1,11 +1,10 @@
-import type { PageOf } from '../../../platform/database/page-token.ts';
 import { ACTOR_KINDS } from '../../../platform/audit/actor.ts';
 import type { AuditItem } from '../../../platform/audit/list-audit.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { idLink, shortId } from '../kit/id.ts';
 import type { ConsolePage } from '../kit/layout.ts';
-import { pager, table } from '../kit/table.ts';
+import { listCount, type ListPage, pager, table } from '../kit/table.ts';
 import { exactly } from '../kit/time.ts';
 import { optionsOf } from './jobs.page.ts';
 
@@ -40,6 +39,7 @@ const PAGES: Readonly<Record<string, string>> = {
   job: '/console/jobs',
   webhook: '/console/webhooks',
   application: '/console/applications',
+  operator: '/console/operators',
 };
 
 function targetCell({ target: { type, id } }: AuditItem): Html {
@@ -50,17 +50,14 @@ function targetCell({ target: { type, id } }: AuditItem): Html {
 }
 
 /** Who did what to what, newest first. */
-export function auditPage(
-  list: PageOf<AuditItem>,
-  filter: FilterValues,
-  { now, pageToken }: { now: Date; pageToken?: string | undefined },
-): ConsolePage {
+export function auditPage(list: ListPage<AuditItem>, filter: FilterValues, now: Date): ConsolePage {
   const used = Object.values(filter).some(Boolean);
   return {
     section: 'audit',
     title: 'Audit log',
     lead: 'Who did what. Entries are never changed.',
     body: html`${filterForm(AUDIT_PATH, AUDIT_FILTERS, filter)}
+      ${listCount(list, 'entry', 'entries')}
       ${table<AuditItem>(
         'Audit log',
         [
@@ -75,6 +72,6 @@ export function auditPage(
           text: used ? html`Use fewer filters, or <a href="${AUDIT_PATH}">show all entries</a>.` : 'What operators, applications and tokens do appears here.',
         },
       )}
-      ${pager(AUDIT_PATH, filter, pageToken, list.nextPageToken)}`,
+      ${pager(AUDIT_PATH, filter, list)}`,
   }; // prettier-ignore
 }

@@ -1,4 +1,3 @@
-import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import {
   JOB_KINDS,
@@ -13,7 +12,16 @@ import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { idLink } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { jobChip } from '../kit/states.ts';
-import { address, type Column, pager, table } from '../kit/table.ts';
+import {
+  address,
+  type Column,
+  listCount,
+  type ListPage,
+  pager,
+  subLine,
+  table,
+  twoLines,
+} from '../kit/table.ts';
 import { when } from '../kit/time.ts';
 
 export const JOBS_PATH = '/console/jobs';
@@ -43,10 +51,10 @@ export function jobTitle({ subject, action, kind, accountEmail }: JobSummary): s
 }
 
 const MOST_NAMED = 2;
-const recipientsOf = ({ recipients, recipientCount }: JobSummary): Html => {
-  const named = recipients.slice(0, MOST_NAMED);
-  const more = recipientCount - named.length;
-  return html`${named.join(', ')}${more > 0 ? html` <span class="aside">and ${count(more)} more</span>` : null}`; // prettier-ignore
+/** The number comes first: the line may be cut. */
+const recipientsOf = ({ recipients, recipientCount }: JobSummary): string => {
+  const named = recipients.slice(0, MOST_NAMED).join(', ');
+  return recipientCount > MOST_NAMED ? `${count(recipientCount)} recipients: ${named}, …` : named;
 };
 
 const jobPath = (id: string): string => `${JOBS_PATH}/${id}`;
@@ -57,18 +65,18 @@ export const jobColumns = (now: Date): Column<JobSummary>[] => [
     title: 'Job',
     kind: 'main',
     cell: (job) =>
-      html`<a href="${jobPath(job.id)}">${jobTitle(job)}</a><span class="sub">${job.recipientCount > 0 ? html`to ${recipientsOf(job)}` : job.action.replaceAll('_', ' ')}</span>`,
+      html`<a href="${jobPath(job.id)}">${twoLines(jobTitle(job))}</a>${subLine(job.recipientCount > 0 ? `to ${recipientsOf(job)}` : job.action.replaceAll('_', ' '))}`,
   },
   {
     title: 'State',
     cell: (job) =>
-      html`${jobChip(job)}${job.reason ? html`<span class="sub">${job.reason}</span>` : null}`,
+      html`${jobChip(job)}${subLine(job.reason)}`,
   },
   {
     title: 'Account',
     kind: 'wide',
     cell: ({ accountId, accountEmail, applicationName }) =>
-      html`<a href="/console/accounts/${accountId}">${accountEmail}</a><span class="sub">${applicationName}</span>`,
+      html`<a href="/console/accounts/${accountId}">${twoLines(accountEmail)}</a>${subLine(applicationName)}`,
   },
   { title: 'Due', cell: ({ dueAt, acceptedAt }) => when(dueAt ?? acceptedAt, now) },
   { title: 'Attempts', kind: 'number', cell: ({ attempts }) => count(attempts) },
@@ -112,9 +120,9 @@ function bulkActions(viewer: Viewer, filter: FilterValues): Html | null {
 /** The list of jobs with its search. */
 export function jobsPage(
   viewer: Viewer,
-  list: PageOf<JobSummary>,
+  list: ListPage<JobSummary>,
   filter: FilterValues,
-  { now, pageToken, notice }: { now: Date; pageToken?: string | undefined; notice: Notice | null },
+  { now, notice }: { now: Date; notice: Notice | null },
 ): ConsolePage {
   const used = Object.values(filter).some(Boolean);
   return {
@@ -123,14 +131,14 @@ export function jobsPage(
     lead: 'Messages, changes for providers, reminders and sync passes of all accounts, newest first.',
     notice,
     body: html`${filterForm(JOBS_PATH, JOB_FILTERS, filter)}
-    ${list.items.length > 0 ? bulkActions(viewer, filter) : null}
+    ${list.items.length > 0 ? bulkActions(viewer, filter) : null} ${listCount(list, 'job')}
     ${table('Jobs', jobColumns(now), list.items, {
       title: used ? 'No job matches' : 'No jobs yet',
       text: used
         ? html`Use fewer filters, or <a href="${JOBS_PATH}">show all jobs</a>.`
         : 'A job appears here when an application sends a message or changes an event.',
     })}
-    ${pager(JOBS_PATH, filter, pageToken, list.nextPageToken)}`,
+    ${pager(JOBS_PATH, filter, list)}`,
   };
 }
 

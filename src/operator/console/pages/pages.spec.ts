@@ -1,11 +1,24 @@
 import * as accounts from '../../../../test/support/console/account-samples.ts';
 import * as jobs from '../../../../test/support/console/job-samples.ts';
-import { apiUseListSample, apiUseSample } from '../../../../test/support/console/api-use-sample.ts';
+import {
+  apiUseListSample,
+  apiUseSample,
+  ceilingSamples,
+} from '../../../../test/support/console/api-use-sample.ts';
 import { overviewSample } from '../../../../test/support/console/overview-sample.ts';
 import type { Viewer } from '../kit/actions.ts';
 import { type ConsolePage, consolePage } from '../kit/layout.ts';
 import { accountPage } from './account.page.ts';
 import { actionPage, reasonField, secretPage, typedField } from './action.page.ts';
+import {
+  operatorSamples,
+  operatorTokenSample,
+  refusalSample,
+} from '../../../../test/support/console/operator-samples.ts';
+import type { ListedOperator } from '../../access/operators.service.ts';
+import { confirmInstancePage, instancePage } from '../instance/instance.page.ts';
+import { operatorPage, operatorsPage } from '../operators/operators.page.ts';
+import { ownPasswordPage } from '../operators/own-password.page.ts';
 import { auditPage } from './audit.page.ts';
 import { logLevelPage } from './log-level.page.ts';
 import { accountsPage } from './accounts.page.ts';
@@ -26,7 +39,13 @@ const now = new Date('2026-11-24T03:40:00Z');
 const OPERATOR: Viewer = { name: 'ada', role: 'operate', csrfToken: 'token' };
 const READER: Viewer = { ...OPERATOR, role: 'read' };
 const MARKUP = `"'><img src=x onerror=alert(1)><script>alert(1)</script>\u0060`;
-const list = <T>(items: T[]) => ({ items, nextPageToken: null });
+const list = <T>(items: T[]) => ({
+  items,
+  nextPageToken: null,
+  pageToken: undefined,
+  from: 1,
+  total: items.length,
+});
 const plain = (words: string) => words;
 
 const NO_SENDS = { sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null }; // prettier-ignore
@@ -36,6 +55,7 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
   const view = { now, notice: null };
   const filter = { recipient: text('ada'), state: 'failed' };
   const webhook = jobs.webhookSample(now, text);
+  const operators = operatorSamples(now, text);
   const tokens = [accounts.tokenSample(now)];
   const form = { since: text(''), undeliveredOnly: true, eventId: text('') };
   const replay = { matched: 20, queued: 18, running: 1, reachesBackTo: now, dryRun: true };
@@ -61,9 +81,29 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
     application: applicationPage(viewer, accounts.applicationSample(now, text), {
       ...view,
       use: apiUseListSample(now, text),
+      ceilings: ceilingSamples(),
     }),
     capacity: capacityPage(accounts.capacitySample(now, text)),
-    audit: auditPage(list(accounts.auditSamples(now, text)), filter, { now }),
+    audit: auditPage(list(accounts.auditSamples(now, text)), filter, now),
+    operators: operatorsPage(viewer, operators, view),
+    operator: operatorPage(
+      viewer,
+      operators[1] as ListedOperator,
+      [operatorTokenSample(now, text)],
+      { ...view, own: false },
+    ),
+    'disabled operator': operatorPage(viewer, operators[2] as ListedOperator, [], {
+      ...view,
+      own: false,
+    }),
+    'own password': ownPasswordPage(viewer, {
+      hasPassword: true,
+      issuer: null,
+      errors: { current: text('wrong') },
+      notice: null,
+    }),
+    instance: instancePage(viewer, undefined, refusalSample(text), view),
+    'confirm instance': confirmInstancePage(viewer, refusalSample(text)),
     'log level': logLevelPage(viewer, { level: 'debug', until: now }, ['info', 'debug'], view),
     pause: actionPage(viewer, {
       section: 'accounts',
@@ -114,9 +154,10 @@ describe('pages of the console', () => {
   });
 
   it('show an operator with the role read no form and no link that changes something', () => {
-    const changing = /method="post" action="(?!\/console\/sign-)|class="button(?: \w+)* danger"|…<\/a>/; // prettier-ignore
+    const changing =
+      /method="post" action="(?!\/console\/(?:sign-|password))|class="button(?: \w+)* danger"|…<\/a>/;
     // Pages of actions are refused before they are rendered (operators.hostile-spec.ts).
-    const { action: _, replay: __, ...shown } = pages(READER, plain);
+    const { action: _, replay: __, 'confirm instance': ___, ...shown } = pages(READER, plain);
     for (const [name, page] of Object.entries(shown))
       expect([name, changing.exec(page)?.[0]]).toEqual([name, undefined]);
   });
@@ -147,6 +188,16 @@ describe('pages of the console', () => {
         'The clocks of mail-worker-2 and of the database differ by 4.2 s',
       ]),
     );
+    const restored = { name: 'instance', problem: 'this database was restored or moved (name)' };
+    const [process] = overview.processes;
+    const refusing = {
+      ...overview,
+      processes: [{ ...process, problems: [restored] }],
+    } as typeof overview;
+    expect(concernsOf(refusing)[0]).toMatchObject({
+      title: expect.stringContaining('Not ready: instance'),
+      link: { path: '/console/instance' },
+    });
     expect(concerns.slice(4).every(({ tone }) => tone === 'warning')).toBe(true);
     const worker = { ...overview.workers[0], silentSeconds: 600 } as (typeof overview.workers)[0];
     expect(concerns.map(({ title, link }) => [title, link?.path]).slice(-2)).toEqual([

@@ -1,4 +1,3 @@
-import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html, type Html } from '../../../platform/pages/html.ts';
 import type {
   ReplayResult,
@@ -11,7 +10,7 @@ import { count, counted } from '../kit/figures.ts';
 import { shortId, wholeId } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { webhookChip } from '../kit/states.ts';
-import { address, facts, pager } from '../kit/table.ts';
+import { address, facts, type ListPage, pager } from '../kit/table.ts';
 import { absolute, duration, exactly, relative, when } from '../kit/time.ts';
 import { verbatim } from '../kit/timeline.ts';
 import { WEBHOOKS_PATH } from './webhooks.page.ts';
@@ -63,18 +62,8 @@ function attemptItem(viewer: Viewer, webhook: WebhookDetails, one: WebhookAttemp
 export function webhookPage(
   viewer: Viewer,
   webhook: WebhookDetails,
-  attempts: PageOf<WebhookAttemptInfo>,
-  {
-    now,
-    pageToken,
-    notice,
-    outcome,
-  }: {
-    now: Date;
-    pageToken?: string | undefined;
-    notice: Notice | null;
-    outcome?: string | undefined;
-  },
+  attempts: Omit<ListPage<WebhookAttemptInfo>, 'total'>,
+  { now, notice, outcome }: { now: Date; notice: Notice | null; outcome?: string | undefined },
 ): ConsolePage {
   const path = webhookPath(webhook.id);
   return {
@@ -94,7 +83,7 @@ export function webhookPage(
         attempts.items.length === 0
           ? html`<p class="aside">No attempts are stored. They appear here when an event is delivered.</p>`
           : html`<ul class="problems">${attempts.items.map((one) => attemptItem(viewer, webhook, one, now))}</ul>`
-      }${pager(path, { outcome }, pageToken, attempts.nextPageToken)}</section>
+      }${pager(path, { outcome }, attempts)}</section>
       <div class="stack">${webhookFacts(webhook, now)}</div></div>`,
   }; // prettier-ignore
 }

@@ -1,4 +1,3 @@
-import type { PageOf } from '../../../platform/database/page-token.ts';
 import { html } from '../../../platform/pages/html.ts';
 import type { WebhookSummary } from '../../webhooks/webhook-types.ts';
 import { count } from '../kit/figures.ts';
@@ -6,7 +5,7 @@ import { type Filter, filterForm, type FilterValues } from '../kit/filters.ts';
 import { idLink } from '../kit/id.ts';
 import type { ConsolePage, Notice } from '../kit/layout.ts';
 import { webhookChip } from '../kit/states.ts';
-import { pager, table } from '../kit/table.ts';
+import { listCount, type ListPage, pager, subLine, table, twoLines } from '../kit/table.ts';
 import { when } from '../kit/time.ts';
 
 export const WEBHOOKS_PATH = '/console/webhooks';
@@ -24,9 +23,9 @@ export const WEBHOOK_FILTERS: readonly Filter[] = [
 
 /** The list of webhooks, failing ones first. */
 export function webhooksPage(
-  list: PageOf<WebhookSummary>,
+  list: ListPage<WebhookSummary>,
   filter: FilterValues,
-  { now, pageToken, notice }: { now: Date; pageToken?: string | undefined; notice: Notice | null },
+  { now, notice }: { now: Date; notice: Notice | null },
 ): ConsolePage {
   const used = Object.values(filter).some(Boolean);
   return {
@@ -35,6 +34,7 @@ export function webhooksPage(
     lead: 'Webhooks of all applications, those that fail first.',
     notice,
     body: html`${filterForm(WEBHOOKS_PATH, WEBHOOK_FILTERS, filter)}
+      ${listCount(list, 'webhook')}
       ${table<WebhookSummary>(
         'Webhooks',
         [
@@ -42,12 +42,12 @@ export function webhooksPage(
             title: 'Webhook',
             kind: 'main',
             cell: ({ id, callbackUrl, applicationName }) =>
-              html`<a href="${WEBHOOKS_PATH}/${id}">${callbackUrl}</a><span class="sub">${applicationName}</span>`,
+              html`<a href="${WEBHOOKS_PATH}/${id}">${twoLines(callbackUrl)}</a>${subLine(applicationName)}`,
           },
           {
             title: 'State',
             cell: ({ state, paused, lastFailure }) =>
-              html`${webhookChip({ state, paused })}${lastFailure ? html`<span class="sub">${lastFailure}</span>` : null}`,
+              html`${webhookChip({ state, paused })}${subLine(lastFailure)}`,
           },
           { title: 'Failing since', cell: ({ failingSince }) => when(failingSince, now) },
           {
@@ -66,6 +66,6 @@ export function webhooksPage(
             : 'A webhook appears here when an application creates one.',
         },
       )}
-      ${pager(WEBHOOKS_PATH, filter, pageToken, list.nextPageToken)}`,
+      ${pager(WEBHOOKS_PATH, filter, list)}`,
   }; // prettier-ignore
 }

@@ -64,6 +64,8 @@ button.button.danger:hover { background: var(--bad); color: var(--card); filter:
 .table-frame a:hover, .facts a:hover { text-decoration-color: currentcolor; }
 .table-frame time { white-space: nowrap; }
 .sub { display: block; color: var(--muted); font-weight: 400; font-size: 13px; }
+.two-lines, .sub.two-lines { display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 2; min-width: 16ch; overflow: hidden; overflow-wrap: anywhere; }
+.list-count { margin-bottom: -8px; color: var(--muted); font-size: 13px; font-variant-numeric: tabular-nums; }
 .id { display: inline-flex; align-items: center; gap: 2px; max-width: 100%; }
 .short code { white-space: nowrap; }
 .copy { display: inline-grid; place-items: center; flex: none; width: 26px; height: 26px; margin: -3px 0; padding: 0; border: 0; border-radius: 6px; background: none; color: var(--muted); cursor: pointer; }

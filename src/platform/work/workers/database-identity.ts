@@ -44,6 +44,8 @@ export interface RecordedIdentity {
   confirmedAt: Date;
   /** Timeline of the server, `null` if no worker could read it. */
   timeline: number | null;
+  /** The identity of a running worker that refuses the database; `null` if none does. */
+  refused: DatabaseIdentity | null;
 }
 
 const PARTS = [
@@ -133,7 +135,10 @@ export async function currentIdentity(
   };
 }
 
-const READ = 'select place, confirmed_at as "confirmedAt", timeline from instance where id = 1';
+const READ = `
+  select place, confirmed_at as "confirmedAt", timeline,
+    case when refused_at > now() - interval '30 seconds' then refused_place end as refused
+  from instance where id = 1`;
 
 /**
  * Returns the recorded identity.
@@ -161,7 +166,8 @@ export async function adoptIdentity(sql: Sql, here: DatabaseIdentity): Promise<R
 
 const CONFIRM = `
   insert into instance (id, place, confirmed_at) values (1, $1, now())
-  on conflict (id) do update set place = excluded.place, confirmed_at = excluded.confirmed_at`;
+  on conflict (id) do update set
+    place = excluded.place, confirmed_at = excluded.confirmed_at, refused_place = null, refused_at = null`;
 
 /** Records the current identity: from now on the database belongs to this installation. */
 export async function confirmIdentity(sql: Sql, here: DatabaseIdentity): Promise<void> {
@@ -177,4 +183,17 @@ const DOUBT = `update instance set place = place || jsonb_build_object('doubt', 
  */
 export async function markRestored(sql: Sql, reason: string): Promise<void> {
   await sql.query(DOUBT, [reason]);
+}
+
+/** A worker looks again each second. Its row is written less often. */
+const REFUSE = `
+  update instance set refused_place = $1, refused_at = now()
+  where id = 1 and (refused_place is distinct from $1::jsonb or refused_at < now() - interval '5 seconds')`;
+
+/**
+ * Records the identity of a worker that refuses the database. The console confirms this identity
+ * instead of its own: an `api` process may reach the database by another address (docs/adr/0136).
+ */
+export async function recordRefusal(sql: Sql, here: DatabaseIdentity): Promise<void> {
+  await sql.query(REFUSE, [JSON.stringify(here)]);
 }

@@ -7,6 +7,7 @@ import {
   type IdentityDifference,
   identityDifferences,
   currentIdentity,
+  recordRefusal,
 } from './database-identity.ts';
 import type { SqlConnection } from '../../database/sql.ts';
 import { type ServerRow, timelines } from '../../database/health/timelines.ts';
@@ -104,8 +105,10 @@ export class InstanceGuard {
       else this.#log.log('The database was confirmed; work begins');
     }
     this.#reported = text;
-    if (text) this.#forget();
-    return !text && this.#follow(sql, timeline);
+    if (!text) return this.#follow(sql, timeline);
+    this.#forget();
+    await recordRefusal(sql, here);
+    return false;
   }
 
   /**

@@ -21,6 +21,12 @@ const InstanceSchema = defineEntity({
     timeline: p.integer().nullable(),
     /** Whether commits wait for a standby, as the last heartbeat saw it. */
     synchronous: p.boolean().default(false),
+    /**
+     * The identity of a worker that refuses the database, and when it last did; `null` if none has
+     * refused it since it was confirmed.
+     */
+    refusedPlace: p.json<Record<string, string>>().nullable(),
+    refusedAt: p.datetime().columnType('timestamptz').nullable(),
     /** The last failover; `null` if there was none. */
     failover: p.json<Failover>().nullable(),
   },

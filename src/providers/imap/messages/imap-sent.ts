@@ -64,7 +64,7 @@ export async function isAmongSent(
 
 /**
  * Whether a message with the same recipients and subject was filed since then: a server may replace
- * the Message-ID of what it files. Other messages of ours that kept theirs do not count.
+ * the Message-ID of what it files. Other messages of ours do not count if they kept theirs.
  * @returns `null` if too many messages were filed since then
  */
 export async function isLikeAmongSent(
@@ -82,17 +82,21 @@ export async function isLikeAmongSent(
     isWhole &&= found.length <= MOST_COMPARED;
     if (uids.length === 0) continue;
     const query = { envelope: true, internalDate: true } as const;
-    for (const one of await client.fetchAll(uids, query, { uid: true }))
-      if (mayBe(one, traces)) return true;
+    const filed = await client.fetchAll(uids, query, { uid: true });
+    const like = filed.filter((one) => isFiledLike(one, traces)).map(messageIdOf);
+    if (like.length === 0) continue;
+    const ours = await traces.ownIdsAmong?.(like);
+    if (like.some((id) => !ours?.has(id))) return true;
   }
   return isWhole ? false : null;
 }
 
-function mayBe({ envelope, internalDate }: FetchMessageObject, traces: SentTraces): boolean {
+const messageIdOf = ({ envelope }: FetchMessageObject): string => envelope?.messageId ?? '';
+
+function isFiledLike({ envelope, internalDate }: FetchMessageObject, traces: SentTraces): boolean {
   const filedAt = new Date(internalDate ?? Date.now()).getTime();
   if (!envelope || filedAt < traces.since.getTime() - SKEW_MS) return false;
-  const { to = [], cc = [], bcc = [], subject = null, messageId = '' } = envelope;
-  if (traces.isGenerated?.(messageId)) return false;
+  const { to = [], cc = [], bcc = [], subject = null } = envelope;
   const recipients = [...to, ...cc, ...bcc].flatMap(({ address }) => address?.toLowerCase() ?? []);
   const wanted = new Set(traces.recipients.map((one) => one.toLowerCase()));
   // Copies often lack hidden recipients.

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../platform/base/time/clock.ts';
+import { BudgetExhaustedError } from '../../../platform/budgets/budget-exhausted-error.ts';
 import type {
   MailChanges,
   ProviderAccount,
@@ -35,7 +36,10 @@ const FIRST = 50;
 const ALWAYS: readonly (string | null)[] = ['inbox', 'sent', 'drafts'];
 /** Further folders of a round, in turn: flags of messages change no counts. */
 const IN_TURN = 10;
-/** While the history is listed, a round begins at most this often. */
+/**
+ * While the history is listed, a round begins at most this often. If the history waits for the
+ * budget, each sync pass has a round.
+ */
 const ROUND_MS = 20_000;
 /** How much earlier than the last reading a message may have been created and still be news. */
 const NEWS_MS = 600_000;
@@ -79,9 +83,15 @@ export class GraphChanges {
     if (next !== undefined) return this.#follow(account, cursor, next, request);
     const unlisted = Object.entries(cursor.folders).find(([, state]) => isToList(state, cursor));
     const now = this.clock.now().getTime();
-    return unlisted && now - cursor.roundAt < ROUND_MS
-      ? this.#list(account, cursor, unlisted, request)
-      : this.#beginRound(account, cursor, request, now);
+    if (!unlisted || now - cursor.roundAt >= ROUND_MS)
+      return this.#beginRound(account, cursor, request, now);
+    try {
+      return await this.#list(account, cursor, unlisted, request);
+    } catch (error) {
+      const isNewsRead = !request.beganAt || cursor.roundAt >= request.beganAt.getTime();
+      if (!(error instanceof BudgetExhaustedError) || isNewsRead) throw error;
+      return this.#beginRound(account, cursor, request, now);
+    }
   }
 
   async #begin(account: ProviderAccount, { limit, since }: SyncPassRequest): Promise<MailChanges> {

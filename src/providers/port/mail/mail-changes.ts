@@ -71,6 +71,11 @@ export interface SyncPassRequest {
    */
   since: Date | null;
   /**
+   * When the sync pass of this call began. Each pass reads the news, even if the history has to
+   * wait for the budget. Absent: the call is of no pass.
+   */
+  beganAt?: Date;
+  /**
    * Returns the `providerId`s of the messages that the mirror has in a folder. A provider that does
    * not report deleted messages compares them with the folder.
    */

@@ -9,10 +9,11 @@ export interface SentTraces {
   /** No attempt was made before this time. */
   since: Date;
   /**
-   * Whether a Message-ID was generated here. A copy with such a Message-ID, other than that of the
-   * message, is another message of ours: servers do not make them up. Default: none is.
+   * Those of the Message-IDs that belong to messages of the account that were sent from here. A
+   * copy with such a Message-ID, other than that of the message, is another message of ours:
+   * servers do not make them up. Default: none of them.
    */
-  isGenerated?(messageIdHeader: string): boolean;
+  ownIdsAmong?(messageIds: readonly string[]): Promise<ReadonlySet<string>>;
 }
 
 /** Result of a look-up of a sent message. */

@@ -10,12 +10,18 @@ const CHECKS: Readonly<Record<string, string>> = {
   database:
     'Requests that write get 503, and nothing is sent. Free or add space on the disk of the database, or let the processes write to its primary.',
   schema: 'Run carillon migrate, or stop processes of another release.',
-  instance: 'Such a process claims nothing. Look at carillon instance show, then confirm.',
+  instance: 'Such a process claims nothing. Look at what waits in the database, then confirm it.',
   engine: 'Such a process claims nothing. Its log says why.',
 };
 const OTHER_CHECK = 'A process that is not ready gets no traffic. Its log says more.';
 
 const CAPACITY: Concern['link'] = { path: '/console/capacity', label: 'Capacity' };
+
+/** Pages that help, by the name of the check. */
+const LINKS: Readonly<Record<string, Concern['link']>> = {
+  database: CAPACITY,
+  instance: { path: '/console/instance', label: 'Instance' },
+};
 
 const nameOf = ({ host, pid, roles }: ProcessState): string =>
   `process ${pid} on ${host} (${roles.join(', ')})`;
@@ -41,7 +47,7 @@ function readinessConcerns(processes: readonly ProcessState[]): Concern[] {
       tone: 'bad',
       title: `Not ready: ${name} ${problem}`,
       text: `Reported by ${namesOf(same.map(({ process }) => process))}. ${CHECKS[name] ?? OTHER_CHECK}`,
-      link: name === 'database' ? CAPACITY : null,
+      link: LINKS[name] ?? null,
     };
   });
 }

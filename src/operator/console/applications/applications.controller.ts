@@ -1,25 +1,26 @@
 import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Actor } from '../../platform/audit/actor.ts';
-import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import { Clock } from '../../platform/base/time/clock.ts';
-import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
-import { OperatorApiUse } from '../api-use/operator-api-use.ts';
-import type { ApplicationDetail } from '../applications/application-item.ts';
-import { OperatorApplications } from '../applications/operator-applications.ts';
-import { ConsolePages } from './console-page.decorator.ts';
-import { sendPage, viewerOf } from './console-response.ts';
-import { counted } from './kit/figures.ts';
-import { type NoticeCode, noticeIn, noticePath } from './notices.ts';
-import { actionPage, type AskedAction, reasonField, typedField } from './pages/action.page.ts';
+import type { Actor } from '../../../platform/audit/actor.ts';
+import { NotFoundError } from '../../../platform/base/errors/domain-error.ts';
+import { Clock } from '../../../platform/base/time/clock.ts';
+import { CurrentActor, OperatorAccess } from '../../access/operator-access.decorators.ts';
+import { OperatorApiUse } from '../../api-use/operator-api-use.ts';
+import { OperatorCeilings } from '../../api-use/operator-ceilings.ts';
+import type { ApplicationDetail } from '../../applications/application-item.ts';
+import { OperatorApplications } from '../../applications/operator-applications.ts';
+import { ConsolePages } from '../console-page.decorator.ts';
+import { sendPage, viewerOf } from '../console-response.ts';
+import { counted } from '../kit/figures.ts';
+import { type NoticeCode, noticeIn, noticePath } from '../notices.ts';
+import { actionPage, type AskedAction, reasonField, typedField } from '../pages/action.page.ts';
 import {
   APPLICATION_FILTERS,
   applicationPage,
   applicationPath,
   APPLICATIONS_PATH,
   applicationsPage,
-} from './pages/applications.page.ts';
-import { choiceIn, type Fields, filterIn, pageTokenIn, textIn } from './queries.ts';
+} from '../pages/applications.page.ts';
+import { choiceIn, type Fields, filterIn, positionIn, textIn } from '../queries.ts';
 
 const STATES = ['active', 'sending-paused', 'suspended', 'deleting'] as const;
 
@@ -106,17 +107,22 @@ export class ConsoleApplicationsController {
   constructor(
     private readonly applications: OperatorApplications,
     private readonly use: OperatorApiUse,
+    private readonly ceilings: OperatorCeilings,
     private readonly clock: Clock,
   ) {}
 
   @Get()
   async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
     const values = filterIn(query, APPLICATION_FILTERS);
-    const pageToken = pageTokenIn(query);
+    const position = positionIn(query);
     const filter = { search: values['search'], state: choiceIn(values, 'state', STATES) };
-    const list = await this.applications.list(filter, { pageToken });
-    const view = { now: this.clock.now(), pageToken, notice: noticeIn(query) };
-    sendPage(response, applicationsPage(viewerOf(response.req), list, values, view));
+    const [list, total] = await Promise.all([
+      this.applications.list(filter, position),
+      this.applications.count(filter),
+    ]);
+    const view = { now: this.clock.now(), notice: noticeIn(query) };
+    const page = { ...list, ...position, total };
+    sendPage(response, applicationsPage(viewerOf(response.req), page, values, view));
   }
 
   @Get(':id')
@@ -126,8 +132,11 @@ export class ConsoleApplicationsController {
     @Res() response: Response,
   ): Promise<void> {
     const application = await this.applications.get(id);
-    const use = await this.use.list(application.id);
-    const view = { now: this.clock.now(), notice: noticeIn(query), use };
+    const [use, ceilings] = await Promise.all([
+      this.use.list(application.id),
+      this.ceilings.list(application.id),
+    ]);
+    const view = { now: this.clock.now(), notice: noticeIn(query), use, ceilings };
     sendPage(response, applicationPage(viewerOf(response.req), application, view));
   }
 

@@ -1,0 +1,121 @@
+import { Body, Get, Param, Post, Res } from '@nestjs/common';
+import type { Response } from 'express';
+import type { Actor } from '../../../platform/audit/actor.ts';
+import { NotFoundError } from '../../../platform/base/errors/domain-error.ts';
+import { Clock } from '../../../platform/base/time/clock.ts';
+import { CurrentActor, OperatorAccess } from '../../access/operator-access.decorators.ts';
+import { OPERATOR_ROLES } from '../../access/operator-role.ts';
+import { OperatorTokens } from '../../access/operator-tokens.service.ts';
+import { Operators } from '../../access/operators.service.ts';
+import { ConsolePages } from '../console-page.decorator.ts';
+import { sendPage, viewerOf } from '../console-response.ts';
+import { exactly } from '../kit/time.ts';
+import { noticePath } from '../notices.ts';
+import { actionPage, secretPage } from '../pages/action.page.ts';
+import { choiceIn, type Fields, textIn } from '../queries.ts';
+import {
+  OPERATOR_TOKEN_LIFETIMES,
+  operatorCrumbs,
+  operatorPath,
+  operatorTokenFields,
+} from './operators.page.ts';
+
+/** Tokens of an operator for the admin API. */
+@ConsolePages('operators/:id/tokens')
+export class ConsoleOperatorTokensController {
+  constructor(
+    private readonly operators: Operators,
+    private readonly tokens: OperatorTokens,
+    private readonly clock: Clock,
+  ) {}
+
+  @Get('new')
+  @OperatorAccess('operate')
+  async ask(@Param('id') id: string, @Res() response: Response): Promise<void> {
+    const operator = await this.operators.get(id);
+    const page = actionPage(viewerOf(response.req), {
+      section: 'operators',
+      title: `Make a token for ${operator.name}?`,
+      consequences:
+        'A script that sends the token can use the admin API as this operator, and the audit log names the operator. The token is shown once.',
+      crumbs: operatorCrumbs(operator),
+      path: `${operatorPath(id)}/tokens`,
+      fields: operatorTokenFields(),
+      button: 'Make the token',
+      back: operatorPath(id),
+    });
+    sendPage(response, page);
+  }
+
+  /** The page has the token, so there is no redirect: the token is shown once. */
+  @Post()
+  @OperatorAccess('operate')
+  async make(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Body() body: Fields,
+    @Res() response: Response,
+  ): Promise<void> {
+    const operator = await this.operators.get(id);
+    const lifetime = choiceIn(body, 'lifetime', Object.keys(OPERATOR_TOKEN_LIFETIMES));
+    const lifetimeSeconds = lifetime ? Number(lifetime) : null;
+    const made = await this.tokens.create(actor, {
+      operatorName: operator.name,
+      note: textIn(body, 'note') ?? '',
+      role: choiceIn(body, 'role', OPERATOR_ROLES) ?? 'read',
+      lifetimeSeconds,
+    });
+    const now = this.clock.now();
+    const ends = lifetimeSeconds === null ? null : new Date(now.getTime() + lifetimeSeconds * 1000);
+    const page = secretPage({
+      section: 'operators',
+      title: 'Token for the admin API',
+      text: `A token of ${operator.name}. A script sends it as Bearer.`,
+      what: 'token',
+      value: made.token,
+      crumbs: operatorCrumbs(operator),
+      more: [
+        ['Id', made.id],
+        ['Works until', ends ? exactly(ends, now) : 'it is revoked'],
+      ],
+    });
+    sendPage(response, page);
+  }
+
+  @Get(':tokenId/revoke')
+  @OperatorAccess('operate')
+  async askRevoke(
+    @Param('id') id: string,
+    @Param('tokenId') tokenId: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    const operator = await this.operators.get(id);
+    const page = actionPage(viewerOf(response.req), {
+      section: 'operators',
+      title: 'Revoke this token?',
+      consequences:
+        'The script that has it gets 401 from the next request on. This cannot be undone, but you can make another token.',
+      crumbs: operatorCrumbs(operator),
+      path: `${operatorPath(id)}/tokens/${encodeURIComponent(tokenId)}/revoke`,
+      button: 'Revoke the token',
+      danger: true,
+      back: operatorPath(id),
+    });
+    sendPage(response, page);
+  }
+
+  @Post(':tokenId/revoke')
+  @OperatorAccess('operate')
+  async revoke(
+    @CurrentActor() actor: Actor,
+    @Param('id') id: string,
+    @Param('tokenId') tokenId: string,
+    @Res() response: Response,
+  ): Promise<void> {
+    const all = await this.tokens.list();
+    if (!all.some((token) => token.id === tokenId && token.operatorId === id))
+      throw new NotFoundError('operator token', tokenId);
+    await this.tokens.revoke(actor, tokenId);
+    response.redirect(303, noticePath(operatorPath(id), 'operator-token-revoked'));
+  }
+}

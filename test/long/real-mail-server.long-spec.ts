@@ -1,0 +1,2 @@
+import '../support/long-run.ts';
+import '../faults/patient/real-mail-server.faults-spec.ts';
