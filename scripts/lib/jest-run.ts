@@ -96,11 +96,11 @@ function brokenFiles({ testResults }: JestResults): string[] {
 }
 
 /** A run with more failed tests is not repeated. */
-const MOST_UNSTABLE = 3;
+const MOST_UNSTABLE = 6;
 
 /**
  * Runs Jest, and runs the spec files of failed tests a second time, one file at a time, to tell
- * broken tests from unstable ones (ADR 0052). Runs with more than three failed tests are not
+ * broken tests from unstable ones (ADR 0052). Runs with more than six failed tests are not
  * repeated. A test that fails again counts as failed. A test that passes is recorded in
  * `test/unstable.json`; it counts as failed if it was recorded there before.
  * @param options arguments of the first run

@@ -269,7 +269,7 @@ export class MailboxSync {
       hasVanished: mayTurnUp,
       requestedAt,
       cursor,
-      canReadAgain: run.mail.readMessages !== undefined,
+      mail: run.mail,
     });
     return { ...stored, changed: stored.changed || follows };
   }

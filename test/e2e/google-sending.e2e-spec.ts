@@ -17,6 +17,7 @@ const HOUR_MS = 3_600_000;
 
 interface Shown {
   id: string;
+  body: string;
   headers: Record<string, string>;
   files: { id: string; filename: string }[];
 }
@@ -163,7 +164,9 @@ describe('a Google account that sends', () => {
         const uploaded = await one.api('post', '/files').attach('file', Buffer.from(`text of ${filename}`), { filename }); // prettier-ignore
         file_ids.push(uploaded.body[0].id);
       }
-      const message = { to: [{ email: 'bo@elsewhere.test' }], subject: 'Files', body: 'See', file_ids }; // prettier-ignore
+      const to = [{ email: 'bo@elsewhere.test' }];
+      const tracking = { opens: true };
+      const message = { to, subject: 'Files', body: '<p>See</p>', file_ids, tracking };
       const sent = await one.api('post', '/send').send(message).expect(200);
       const path = `/messages/${sent.body.id}`;
       const read = async () =>
@@ -193,8 +196,12 @@ describe('a Google account that sends', () => {
       const [a, b] = (await one.read()).files;
       const { body: start } = await one.api('post', '/delta/latest_cursor');
       one.copy.raw = composedAnew(one.copy.raw);
-      const { files } = await one.joined();
+      const { files, body: text } = await one.joined();
       expect(files).toMatchObject([{ filename: 'footer.txt' }, { id: b?.id }, { id: a?.id }]);
+      // A sender who opens the copy is no reader.
+      expect(String(one.copy.raw)).toContain('/t/o?i');
+      expect(text).toContain('<p>See</p>');
+      expect(text).not.toContain('/t/o?i');
       expect(await one.download(a?.id)).toBe('text of a.txt');
       expect(await one.download(b?.id)).toBe('text of b.txt');
       expect(await one.download(files[0]?.id)).toContain('Footer');

@@ -10,7 +10,10 @@ import {
   recordedIdentity,
 } from '../../src/platform/work/workers/database-identity.ts';
 import { type SqlConnection, SqlPool } from '../../src/platform/database/sql.ts';
-import { InstanceGuard, type HeartbeatResult } from '../../src/platform/work/workers/instance-guard.ts';
+import {
+  InstanceGuard,
+  type HeartbeatResult,
+} from '../../src/platform/work/workers/instance-guard.ts';
 import {
   createTestDatabase,
   copyTestDatabase,

@@ -48,10 +48,10 @@ function task(name: string, firstAfterSeconds: number): CronOptions {
  * them: PostgreSQL's NOTIFY wakes the engine at once (docs/architecture.md, "Due work").
  *
  * Timers that belong to an open resource are not listed here. They are the heartbeat of an engine
- * that stops, the lease of a `POST /send` (`mail/outbox/accept/direct-lease.ts`), and connections that
- * wait for mailbox changes (`sync/watches/mailbox-watches.ts`). The others are leased integrations whose
- * notifications are pulled (`accounts/push/push-pulls.ts`) and clients that wait for changes
- * (`deltas/change-watch.ts`).
+ * that stops, the lease of a `POST /send` (`mail/outbox/accept/direct-lease.ts`), and connections
+ * that wait for mailbox changes (`sync/watches/mailbox-watches.ts`). The others are leased
+ * integrations whose notifications are pulled (`accounts/push/push-pulls.ts`) and clients that wait
+ * for changes (`deltas/change-watch.ts`).
  */
 @Injectable()
 export class WorkOfWorkers {

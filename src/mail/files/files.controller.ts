@@ -33,7 +33,7 @@ import {
   uploadedFiles,
 } from './files.schema.ts';
 import { FilesService } from './files.service.ts';
-import { UploadsService } from './uploads.service.ts';
+import { UploadsService } from './uploads/uploads.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.writeFiles, write: true } as const;
 const UPLOAD_BODY = {

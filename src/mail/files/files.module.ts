@@ -8,7 +8,7 @@ import { ListedContentsModule } from '../listed-contents/listed-contents.module.
 import { FILES_OF_ACCOUNT, FilesRepository } from './files.repository.ts';
 import { FilesService } from './files.service.ts';
 import { StoredBytes } from './stored-bytes.ts';
-import { UploadsService } from './uploads.service.ts';
+import { UploadsService } from './uploads/uploads.service.ts';
 
 /** Uploads, and attachments of messages. */
 @Module({

@@ -8,7 +8,7 @@ import { filenameCondition } from '../messages/filters/message-conditions.ts';
 import { LEAST_COUNTED_BYTES } from './file-limits.ts';
 import type { CarriedFile, FileFilter, FileRecord, FileSource, NewUpload } from './file-record.ts';
 import type { VisibleFiles } from './visible-files.ts';
-import { IS_UNUSED } from './unused-uploads.ts';
+import { IS_UNUSED } from './uploads/unused-uploads.ts';
 
 const COLUMNS = `
   f.id, f.account_id as "accountId", f.filename, f.content_type as "contentType",

@@ -1,7 +1,7 @@
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import { idsOf, type Sql, type SqlConnection } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
-import { IS_UNUSED } from './unused-uploads.ts';
+import { IS_UNUSED } from './uploads/unused-uploads.ts';
 
 /** Unused uploads are deleted after this time. */
 export const UPLOAD_RETENTION_MS = 7 * 24 * 3_600_000;

@@ -106,7 +106,10 @@ export interface StoredItem extends OutboxItem {
 export interface WaitingSchedule {
   /** Attempts made so far. */
   attempt: number;
-  /** True if the message is due, and waits only because its account's messages leave one after the other. */
+  /**
+   * True if the message is due, and waits only because its account's messages leave one after the
+   * other.
+   */
   paced: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { isId } from '../../platform/base/ids/ids.ts';
 import { withBcc } from '../../formats/mime/with-bcc.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { recordset, type Sql } from '../../platform/database/sql.ts';
 
 /** A message that was sent through the outbox. Clients already know its ids. */
 export interface SentByUs {
@@ -19,6 +19,35 @@ export interface SentByUs {
  * an angle bracket.
  */
 export const storedCopyKey = (providerId: string): string => `copy:${providerId}`;
+
+const NAME_COPIES = `
+  with given as materialized (
+    select * from jsonb_to_recordset($2::jsonb) x(id uuid, message_id_header text, provider_id text)),
+  sent as (
+    select o.id, x.provider_id from given x join outbox_message o using (id, message_id_header)
+    where o.account_id = $1
+    union
+    select o.id, x.provider_id from given x join outbox_message o using (message_id_header)
+    where o.account_id = $1 and o.foreign_header)
+  update outbox_message o set stored_provider_id = s.provider_id
+  from sent s where o.id = s.id and o.stored_provider_id is null`;
+
+/** Stores the provider's ids of the sender's copies of messages, unless they are known. */
+export async function nameStoredCopies(
+  sql: Sql,
+  accountId: string,
+  copies: readonly { messageIdHeader: string; providerId: string }[],
+): Promise<void> {
+  if (copies.length === 0) return;
+  const rows = copies.map((copy) => ({ ...copy, id: idIn(copy.messageIdHeader) }));
+  await sql.query(NAME_COPIES, [accountId, recordset(rows)]);
+}
+
+/** The id of the row of the outbox with which a Message-ID begins that was generated here. */
+const idIn = (messageIdHeader: string): string | null => {
+  const id = messageIdHeader.slice(1, 37);
+  return isId(id) ? id : null;
+};
 
 const COLUMNS = `
   o.message_id_header as "messageIdHeader", s.message_id as "messageId", s.thread_id as "threadId",
@@ -129,7 +158,7 @@ export async function sentByUs(
   headers: readonly string[],
   copies: readonly string[] = [],
 ): Promise<Map<string, SentByUs>> {
-  const ids = headers.map((header) => header.slice(1, 37)).filter(isId);
+  const ids = headers.map(idIn).filter((id) => id !== null);
   if (headers.length + copies.length === 0) return new Map();
   const rows = await sql.query<SentByUs>(SENT, [accountId, ids, headers, copies]);
   return new Map(

@@ -171,8 +171,8 @@ function withoutEmpty(environment: Environment): Environment {
  * Builds the configuration from the environment.
  * @param local values from local mode. With an embedded database, outgoing requests may reach more
  *   addresses (`defaultEgressAllow`)
- * @throws {ConfigError} naming every variable with a wrong value, or, if all values are right, every
- *   variable that is missing
+ * @throws {ConfigError} naming every variable with a wrong value, or, if all values are right,
+ *   every variable that is missing
  */
 export function loadConfig(environment: Environment, local: LocalDefaults = {}) {
   const present = withoutEmpty(environment);

@@ -157,7 +157,9 @@ describe('WorkThreads', () => {
     const strained = new WorkThreads(lanes, () => (fails ? start() : startProcess()));
     const long = act({ lane: 'long', timeMs: 60_000 });
     const busy = { error: expect.objectContaining({ limit: 'busy', kind: 'unavailable' }) };
-    const calls = ['a', 'b'].map((key) => strained.runAll(long, key, [{ say: 'one' }, { say: 'two' }]));
+    const calls = ['a', 'b'].map((key) =>
+      strained.runAll(long, key, [{ say: 'one' }, { say: 'two' }]),
+    );
     expect(await Promise.all(calls)).toEqual([
       [busy, busy],
       [busy, busy],

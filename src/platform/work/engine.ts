@@ -37,7 +37,8 @@ export const DISPATCHERS = Symbol('Dispatchers');
  * - `alive`: 1 while this worker's row in `worker` exists, else 0.
  * - `dead`: whether another worker sends no heartbeats any more.
  * - `orphaned`: whether workers that are no longer listed still have claimed rows.
- * - `disconnected`: whether workers without a connection have claimed rows that were not handed off.
+ * - `disconnected`: whether workers without a connection have claimed rows that were not handed
+ *   off.
  */
 type Flags = { dead: boolean; orphaned: boolean; disconnected: boolean };
 type Beat = HeartbeatResult & { alive: number } & Flags & Partial<Record<QueueName, number | null>>;

@@ -5,7 +5,10 @@ import { afterCommit, type Sql } from '../database/sql.ts';
 export const QUEUES = ['send', 'provider', 'hook', 'reminder', 'sync'] as const;
 export type QueueName = (typeof QUEUES)[number];
 
-/** What a commit announces. A signal says where something is new, not what: its listeners read the database. */
+/**
+ * What a commit announces. A signal says where something is new, not what: its listeners read the
+ * database.
+ */
 export type Signal =
   /** A queue has work that is due in `inMs` milliseconds; 0 means now. */
   | { kind: 'due'; queue: QueueName; inMs: number; elsewhere: boolean }

@@ -12,6 +12,7 @@ import { objectsOfEndedJobs } from '../../job-statuses/jobs.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import type { Batch } from './batch-store.ts';
+import { nameMarkedCopies } from './marked-copies.ts';
 import { openWrites, versionsOfDrafts } from './mirror-knowledge.ts';
 import {
   type IncomingMessage,
@@ -50,6 +51,7 @@ export async function knowledgeOf(
   );
   const comparable = nameless && (hasVanished || changes.removed.length > 0);
   const headers = [...new Set([...own, ...recognised])];
+  await nameMarkedCopies(sql, accountId, batch, known);
   const sent = await sentByUs(sql, accountId, own, newIds);
   const copies = [...sent.values()].flatMap(({ mirrored, messageId }) =>
     mirrored ? [messageId] : [],

@@ -7,7 +7,7 @@ import { storeEventIds } from '../../mail/messages/mirror/store-event-ids.ts';
 import { dropMessages } from '../../mail/messages/mirror/remove-messages.ts';
 import { expiredOf, unvanish, vanish } from '../../mail/messages/mirror/vanished-messages.ts';
 import { sentByUs, unmirroredSent } from '../../mail/outbox/sent-by-us.ts';
-import type { MailChanges } from '../../providers/port/connector.ts';
+import type { MailChanges, MailPort } from '../../providers/port/connector.ts';
 import { harvestContacts } from '../collections/contact-harvest.ts';
 import { UNREADABLE } from '../../mail/parsing/mime-parser.ts';
 import { notificationsOf } from '../../mail/tracking/mirrored-mail.ts';
@@ -47,8 +47,8 @@ export interface Batch {
   requestedAt: Date;
   /** Cursor at which this batch begins; `null` for the very first batch. */
   cursor: string | null;
-  /** Whether the provider returns contents of messages again later (`MailPort.readMessages`). */
-  canReadAgain: boolean;
+  /** The port from which the batch comes. */
+  mail: Pick<MailPort, 'readMessages' | 'sentMark'>;
 }
 
 /** Result of storing a batch. */
@@ -72,7 +72,8 @@ class TrialEnded extends Error {
 
 /** The batch with what is known of some messages without their contents. */
 function withoutContents(batch: Batch, some: readonly IncomingMessage[], reason: string): Batch {
-  const { incoming, failures, canReadAgain: again } = batch;
+  const { incoming, failures, mail } = batch;
+  const again = mail.readMessages !== undefined;
   const listed = { kind: 'listed', headers: null, snippet: null, failed: reason } as const;
   const set = new Set(some);
   return {

@@ -8,7 +8,7 @@ import {
   subjectsFor,
 } from '../../mail/messages/listed-messages.ts';
 import { storeEventIds } from '../../mail/messages/mirror/store-event-ids.ts';
-import { sentByUs } from '../../mail/outbox/sent-by-us.ts';
+import { sentByUs, storedCopyKey } from '../../mail/outbox/sent-by-us.ts';
 import type { ParsedMessage } from '../../mail/parsing/mime-parser.ts';
 import { replaceDocuments } from '../../mail/search/store-document.ts';
 import { findThreads } from '../../mail/threading/find-threads.ts';
@@ -108,12 +108,14 @@ export class ContentStore {
     locked: ReadonlyMap<string, LockedListedMessage>,
   ): Promise<CompletionPlan> {
     const headers = contents.flatMap(({ parsed }) => parsed.messageIdHeader ?? []);
-    const sent = await sentByUs(sql, accountId, [...new Set(headers)]);
+    const copies = contents.map(({ providerId }) => providerId);
+    const sent = await sentByUs(sql, accountId, [...new Set(headers)], copies);
     const current = [...locked.values()].map(({ threadId }) => threadId);
     const providerThreads = await providerThreadsOf(sql, accountId, [...new Set(current)]);
     const messages = contents.flatMap((content): NewMessage[] => {
       const row = locked.get(content.id);
-      const own = sent.get(content.parsed.messageIdHeader ?? '');
+      const { messageIdHeader } = content.parsed;
+      const own = sent.get(messageIdHeader ?? '') ?? sent.get(storedCopyKey(content.providerId));
       if (!row) return [];
       const { parsed } = content;
       // As for messages that come with their content: our own marks are removed from the copy.

@@ -1,5 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { giveUpContents, isSameContent, mirroredContents } from '../../mail/drafts/edited-drafts.ts';
+import {
+  giveUpContents,
+  isSameContent,
+  mirroredContents,
+} from '../../mail/drafts/edited-drafts.ts';
 import { keepFiles, type KeptFiles } from '../../mail/files/kept-files.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';

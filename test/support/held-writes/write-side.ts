@@ -84,11 +84,8 @@ export const googleSide = async (): Promise<WriteSide> => {
 };
 
 /**
- * Starts Microsoft's stub at its worst, with two exceptions. Changes are shown at once: a chain
- * compares after one pass. Message-IDs are kept: Exchange does not name the copy of a message, so a
- * copy with another Message-ID is not joined with the message that was sent (ADR 0119).
+ * Starts Microsoft's stub at its worst, except that changes are shown at once: a chain compares
+ * after one pass.
  */
-export const microsoftSide = async (): Promise<WriteSide> => {
-  const kept = { deltaLagMs: 0, replacesMessageIds: false };
-  return new StubSide(await MicrosoftSide.start({ ...UNPLEASANT, ...kept }));
-};
+export const microsoftSide = async (): Promise<WriteSide> =>
+  new StubSide(await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0 }));

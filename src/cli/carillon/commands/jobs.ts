@@ -154,7 +154,9 @@ function addSettle(group: Command, cli: OperatorCli): void {
     .description('decide whether a message of unknown outcome was sent, after you have found out')
     .argument('<id>', 'id of the job (job_status_id)', jobIdOf)
     .addOption(
-      new Option('--sent', 'everybody has it, except recipients who refused it').conflicts('notSent'),
+      new Option('--sent', 'everybody has it, except recipients who refused it').conflicts(
+        'notSent',
+      ),
     )
     .option('--not-sent', 'nobody got it: it is sent again, or fails if its deadline has passed')
     .requiredOption('--reason <words>', 'how you found out; users see it in the timeline')

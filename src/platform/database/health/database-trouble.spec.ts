@@ -13,6 +13,8 @@ describe('databaseTrouble', () => {
     'ECONNREFUSED',
     'ECONNRESET',
     'ENOTFOUND',
+    'COMMITS_WAIT',
+    'UNCONFIRMED',
   ])('reports the database as away for the code %s', (code) => {
     expect(databaseTrouble(coded(code))).toBe('away');
   });
@@ -54,8 +56,8 @@ describe('databaseTrouble', () => {
 });
 
 describe('mayBeCommitted', () => {
-  it.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '08006'])(
-    'is true for %s: the connection was lost',
+  it.each(['ECONNRESET', 'EPIPE', 'ETIMEDOUT', '57P01', '57P02', '08006', 'UNCONFIRMED'])(
+    'is true for %s: the connection was lost, or given up',
     (code) => {
       expect(mayBeCommitted(coded(code))).toBe(true);
     },
@@ -68,12 +70,19 @@ describe('mayBeCommitted', () => {
     },
   );
 
-  it.each(['ECONNREFUSED', 'ENOTFOUND', '53300', '53100', '57P03', '25006', '40P01', '57014'])(
-    'is false for %s: nothing was committed',
-    (code) => {
-      expect(mayBeCommitted(coded(code))).toBe(false);
-    },
-  );
+  it.each([
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    'COMMITS_WAIT',
+    '53300',
+    '53100',
+    '57P03',
+    '25006',
+    '40P01',
+    '57014',
+  ])('is false for %s: nothing was committed', (code) => {
+    expect(mayBeCommitted(coded(code))).toBe(false);
+  });
 
   it('is false if there was no connection', () => {
     expect(mayBeCommitted(new Error('timeout exceeded when trying to connect'))).toBe(false);

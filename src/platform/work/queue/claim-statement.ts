@@ -4,12 +4,12 @@ import type { QueueTable } from './dispatcher.ts';
  * The claim of one queue. The names come from `QueueTable` constants in our own code, never from
  * input.
  *
- * The claim reads the oldest due rows in the order of one partial index, `(run_at) where state = 0`,
- * and locks them with SKIP LOCKED. These are its candidates. For each rate gate (account or webhook)
- * it takes only as many rows as the gate's concurrency and circuit breaker allow. Each other row gets
- * a later time of its own, one interval of the gate after the row before it, as the generic cell rate
- * algorithm (GCRA) does. So a row is moved once, and one account with very many rows delays no other
- * account.
+ * The claim reads the oldest due rows in the order of one partial index, `(run_at) where state =
+ * 0`, and locks them with SKIP LOCKED. These are its candidates. For each rate gate (account or
+ * webhook) it takes only as many rows as the gate's concurrency and circuit breaker allow. Each
+ * other row gets a later time of its own, one interval of the gate after the row before it, as the
+ * generic cell rate algorithm (GCRA) does. So a row is moved once, and one account with very many
+ * rows delays no other account.
  *
  * A claim takes fewer rows than there are free slots in these cases:
  *

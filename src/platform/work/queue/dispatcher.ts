@@ -177,8 +177,8 @@ export interface QueueTable {
   paceMs?: number;
   /**
    * True if a run changes nothing outside the database before its hand-off. If its worker loses the
-   * connection before the hand-off, other workers then take the row over at once. They need not wait
-   * until that worker counts as dead: if it still lives, its hand-off is refused.
+   * connection before the hand-off, other workers then take the row over at once. They need not
+   * wait until that worker counts as dead: if it still lives, its hand-off is refused.
    */
   inertUntilHandOff?: boolean;
   /**

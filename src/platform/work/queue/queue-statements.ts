@@ -279,10 +279,10 @@ export function rescueStatement(tables: readonly QueueTable[]): string | null {
 const LEADER_SEEN_SECONDS = 1.5;
 
 /**
- * The leader looks at the claimed rows of all workers: that is too much for every heartbeat of every
- * worker (ADR 0097). The leader is the connected worker with the lowest id that has just sent a
- * heartbeat. If several workers consider themselves the leader, or for a moment
- * none does, no harm is done.
+ * The leader looks at the claimed rows of all workers: that is too much for every heartbeat of
+ * every worker (ADR 0097). The leader is the connected worker with the lowest id that has just sent
+ * a heartbeat. If several workers consider themselves the leader, or for a moment none does, no
+ * harm is done.
  */
 const LEADS = `
   leader as materialized (
@@ -297,10 +297,10 @@ const SYNCHRONOUS = `
 
 /**
  * Builds the heartbeat statement ($1 worker). In one round trip it also reads `alive`, the fields
- * of `HeartbeatResult`, `dead`, `orphaned`, `disconnected`, and milliseconds until the next due row of
- * each queue. `dead` means that a worker sends no heartbeats any more. Only the leader reads claimed
- * rows: `orphaned` means that some belong to workers that are no longer listed, and `disconnected` that
- * there are rows of disconnected workers to give back.
+ * of `HeartbeatResult`, `dead`, `orphaned`, `disconnected`, and milliseconds until the next due row
+ * of each queue. `dead` means that a worker sends no heartbeats any more. Only the leader reads
+ * claimed rows: `orphaned` means that some belong to workers that are no longer listed, and
+ * `disconnected` that there are rows of disconnected workers to give back.
  * @param showsServer false if the server refuses to show `SERVER_COLUMNS`
  */
 export function beatStatement(tables: readonly QueueTable[], showsServer = true): string {

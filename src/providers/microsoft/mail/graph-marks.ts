@@ -14,6 +14,10 @@ export const MARK_PROPERTY = `String {00020386-0000-0000-C000-000000000046} Name
 export const markOf = (messageIdHeader: string): string =>
   hash('sha256', messageIdHeader, 'base64url').slice(0, 22);
 
+/** The mark in the header block of a message; `null` if there is none. */
+export const markIn = (headers: string): string | null =>
+  /^X-Message-Mark:[ \t]*(\S{1,100})/im.exec(headers)?.[1] ?? null;
+
 /** The message with its mark. The same message has the same mark in every attempt. */
 export function withMark(mime: Buffer, messageIdHeader: string): Buffer {
   return Buffer.concat([Buffer.from(`${MARK_HEADER}: ${markOf(messageIdHeader)}\r\n`), mime]);

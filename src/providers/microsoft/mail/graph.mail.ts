@@ -19,7 +19,7 @@ import type { GraphAudit } from './graph-audit.ts';
 import type { GraphChanges } from './graph-changes.ts';
 import type { GraphContents } from './graph-content.ts';
 import { GraphError, ifAllowed } from '../graph-error.ts';
-import { withMark } from './graph-marks.ts';
+import { markIn, markOf, withMark } from './graph-marks.ts';
 import type { GraphSenders } from './graph-senders.ts';
 import { hasSimilar } from './graph-similar.ts';
 import { microsoftSettings } from '../microsoft.settings.ts';
@@ -39,6 +39,7 @@ export interface GraphMailParts {
 export class GraphMail implements MailPort {
   readonly recipientsFrom = 'headers';
   readonly provesAbsence = false;
+  readonly sentMark = { of: markOf, in: markIn };
 
   constructor(private readonly parts: GraphMailParts) {}
 

@@ -141,6 +141,15 @@ export interface MailPort {
    * nothing is never `conclusive`. Default: `true`.
    */
   readonly provesAbsence?: boolean;
+  /**
+   * The mark that messages bear which this port sends, for providers that may replace Message-IDs
+   * and do not name the copy in Sent. `of` is the mark of a message, by the Message-ID that it was
+   * sent with; `in` reads it from the header block of a copy, `null` if there is none.
+   */
+  readonly sentMark?: {
+    of(messageIdHeader: string): string;
+    in(headers: string): string | null;
+  };
   /** Looks a message up among the sent ones. `traces` make more look-ups conclusive. */
   findSent(
     account: ProviderAccount,

@@ -1,17 +1,17 @@
 import { Body, Get, Param, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Actor } from '../../platform/audit/actor.ts';
-import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
-import { OperatorApiUse } from '../api-use/operator-api-use.ts';
-import { OperatorCeilings } from '../api-use/operator-ceilings.ts';
-import { OperatorApplications } from '../applications/operator-applications.ts';
-import { ConsolePages } from './console-page.decorator.ts';
-import { sendPage, viewerOf } from './console-response.ts';
-import { noticePath } from './notices.ts';
-import { actionPage } from './pages/action.page.ts';
-import { applicationPath, APPLICATIONS_PATH } from './pages/applications.page.ts';
-import { ceilingFields, ceilingPath, ceilingsTable } from './pages/ceilings.ts';
-import { type Fields, textIn } from './queries.ts';
+import type { Actor } from '../../../platform/audit/actor.ts';
+import { CurrentActor, OperatorAccess } from '../../access/operator-access.decorators.ts';
+import { OperatorApiUse } from '../../api-use/operator-api-use.ts';
+import { OperatorCeilings } from '../../api-use/operator-ceilings.ts';
+import { OperatorApplications } from '../../applications/operator-applications.ts';
+import { ConsolePages } from '../console-page.decorator.ts';
+import { sendPage, viewerOf } from '../console-response.ts';
+import { noticePath } from '../notices.ts';
+import { actionPage } from '../pages/action.page.ts';
+import { applicationPath, APPLICATIONS_PATH } from '../pages/applications.page.ts';
+import { ceilingFields, ceilingPath, ceilingsTable } from '../pages/ceilings.ts';
+import { type Fields, textIn } from '../queries.ts';
 
 /** What one application may use of the APIs of Google and Microsoft. */
 @ConsolePages('applications')

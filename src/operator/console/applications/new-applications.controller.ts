@@ -1,20 +1,20 @@
 import { Body, Get, Param, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { ApplicationsService } from '../../accounts/applications/applications.service.ts';
-import { PLANS } from '../../platform/auth/plan.ts';
-import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import { REGIONS } from '../../platform/config/regions.ts';
-import { OperatorAccess } from '../access/operator-access.decorators.ts';
-import { OperatorApplications } from '../applications/operator-applications.ts';
-import { ConsolePages } from './console-page.decorator.ts';
-import { sendPage, viewerOf } from './console-response.ts';
-import { actionPage, secretPage } from './pages/action.page.ts';
+import { ApplicationsService } from '../../../accounts/applications/applications.service.ts';
+import { PLANS } from '../../../platform/auth/plan.ts';
+import { InvalidInputError } from '../../../platform/base/errors/domain-error.ts';
+import { REGIONS } from '../../../platform/config/regions.ts';
+import { OperatorAccess } from '../../access/operator-access.decorators.ts';
+import { OperatorApplications } from '../../applications/operator-applications.ts';
+import { ConsolePages } from '../console-page.decorator.ts';
+import { sendPage, viewerOf } from '../console-response.ts';
+import { actionPage, secretPage } from '../pages/action.page.ts';
 import {
   applicationFields,
   applicationPath,
   APPLICATIONS_PATH,
-} from './pages/applications.page.ts';
-import { choiceIn, type Fields, textIn } from './queries.ts';
+} from '../pages/applications.page.ts';
+import { choiceIn, type Fields, textIn } from '../queries.ts';
 
 const LONGEST_NAME = 200;
 const CRUMB = { path: APPLICATIONS_PATH, label: 'Applications' };

@@ -1,26 +1,26 @@
 import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import type { Actor } from '../../platform/audit/actor.ts';
-import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import { Clock } from '../../platform/base/time/clock.ts';
-import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
-import { OperatorApiUse } from '../api-use/operator-api-use.ts';
-import { OperatorCeilings } from '../api-use/operator-ceilings.ts';
-import type { ApplicationDetail } from '../applications/application-item.ts';
-import { OperatorApplications } from '../applications/operator-applications.ts';
-import { ConsolePages } from './console-page.decorator.ts';
-import { sendPage, viewerOf } from './console-response.ts';
-import { counted } from './kit/figures.ts';
-import { type NoticeCode, noticeIn, noticePath } from './notices.ts';
-import { actionPage, type AskedAction, reasonField, typedField } from './pages/action.page.ts';
+import type { Actor } from '../../../platform/audit/actor.ts';
+import { NotFoundError } from '../../../platform/base/errors/domain-error.ts';
+import { Clock } from '../../../platform/base/time/clock.ts';
+import { CurrentActor, OperatorAccess } from '../../access/operator-access.decorators.ts';
+import { OperatorApiUse } from '../../api-use/operator-api-use.ts';
+import { OperatorCeilings } from '../../api-use/operator-ceilings.ts';
+import type { ApplicationDetail } from '../../applications/application-item.ts';
+import { OperatorApplications } from '../../applications/operator-applications.ts';
+import { ConsolePages } from '../console-page.decorator.ts';
+import { sendPage, viewerOf } from '../console-response.ts';
+import { counted } from '../kit/figures.ts';
+import { type NoticeCode, noticeIn, noticePath } from '../notices.ts';
+import { actionPage, type AskedAction, reasonField, typedField } from '../pages/action.page.ts';
 import {
   APPLICATION_FILTERS,
   applicationPage,
   applicationPath,
   APPLICATIONS_PATH,
   applicationsPage,
-} from './pages/applications.page.ts';
-import { choiceIn, type Fields, filterIn, positionIn, textIn } from './queries.ts';
+} from '../pages/applications.page.ts';
+import { choiceIn, type Fields, filterIn, positionIn, textIn } from '../queries.ts';
 
 const STATES = ['active', 'sending-paused', 'suspended', 'deleting'] as const;
 

@@ -1,21 +1,21 @@
 import { Inject, Injectable, Logger } from '@nestjs/common';
-import type { AccountPrincipal } from '../../platform/auth/principal.ts';
+import type { AccountPrincipal } from '../../../platform/auth/principal.ts';
 import {
   DomainError,
   InvalidInputError,
   NotFoundError,
-} from '../../platform/base/errors/domain-error.ts';
-import { isId, newId } from '../../platform/base/ids/ids.ts';
-import { storable } from '../../platform/base/text/storable.ts';
-import { Clock } from '../../platform/base/time/clock.ts';
-import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { Database } from '../../platform/database/sql.ts';
-import { recordChanges } from '../../platform/changes/change-log.ts';
-import { fileTooLarge, MOST_FILE_BYTES, uploadsFull } from './file-limits.ts';
-import type { FileRecord, NewUpload } from './file-record.ts';
-import { FilesRepository } from './files.repository.ts';
+} from '../../../platform/base/errors/domain-error.ts';
+import { isId, newId } from '../../../platform/base/ids/ids.ts';
+import { storable } from '../../../platform/base/text/storable.ts';
+import { Clock } from '../../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../../platform/config/app-config.ts';
+import { Database } from '../../../platform/database/sql.ts';
+import { recordChanges } from '../../../platform/changes/change-log.ts';
+import { fileTooLarge, MOST_FILE_BYTES, uploadsFull } from '../file-limits.ts';
+import type { FileRecord, NewUpload } from '../file-record.ts';
+import { FilesRepository } from '../files.repository.ts';
 import { type IncomingForm, readMultipart, type ReceivedPart } from './multipart.ts';
-import { StoredBytes } from './stored-bytes.ts';
+import { StoredBytes } from '../stored-bytes.ts';
 
 const LONGEST_NAME = 255;
 

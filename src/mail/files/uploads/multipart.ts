@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { finished, type Readable } from 'node:stream';
 import { Busboy, type BusboyHeaders } from '@fastify/busboy';
-import { DomainError, InvalidInputError } from '../../platform/base/errors/domain-error.ts';
-import { MOST_FILES_AT_ONCE } from './file-limits.ts';
+import { DomainError, InvalidInputError } from '../../../platform/base/errors/domain-error.ts';
+import { MOST_FILES_AT_ONCE } from '../file-limits.ts';
 
 /** Maximum number of files and fields in one form. */
 const MOST_PARTS = 100;
