@@ -18,6 +18,7 @@ const CANNOT: Readonly<Record<string, string>> = {
   'docs/kubernetes.md: { printf': 'needs a cluster',
   'docs/network.md: export TLS_CERT_FILE=/etc/carillon/fullchain.pem': 'needs a certificate',
   'docs/operators.md: carillon operator create': 'asks for a password',
+  'docs/operators.md: carillon operator disable': 'needs an operator',
   'docs/providers/sandbox.md: carillon-api integrations post': 'the demo application has it',
   'docs/quickstart.md: carillon-api connect': 'asks for a password',
   'docs/quickstart.md: carillon-api outbox post': 'needs the profile of that account',
