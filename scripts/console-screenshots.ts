@@ -29,7 +29,7 @@ const load = <T>(file: string): Promise<T> => import(path.join(CONSOLE, file)) a
 
 async function screenshots(): Promise<Record<string, Screenshot>> {
   const layout = await load<typeof import('../src/operator/console/kit/layout.ts')>('kit/layout.js'); // prettier-ignore
-  const overview = await load<typeof import('../src/operator/console/pages/overview/overview.page.ts')>('pages/overview.page.js'); // prettier-ignore
+  const overview = await load<typeof import('../src/operator/console/pages/overview/overview.page.ts')>('pages/overview/overview.page.js'); // prettier-ignore
   const jobs = await load<typeof import('../src/operator/console/pages/jobs.page.ts')>('pages/jobs.page.js'); // prettier-ignore
   const job = await load<typeof import('../src/operator/console/pages/job.page.ts')>('pages/job.page.js'); // prettier-ignore
   const account = await load<typeof import('../src/operator/console/pages/account.page.ts')>('pages/account.page.js'); // prettier-ignore

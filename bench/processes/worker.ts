@@ -36,10 +36,10 @@ async function connectorOf(): Promise<Connector> {
 async function claimStatement(): Promise<string> {
   const { queueStatements } = await load<
     typeof import('../../src/platform/work/queue/queue-statements.ts')
-  >('platform/work/queue-statements');
+  >('platform/work/queue/queue-statements');
   const { SendDispatcher } = await load<
     typeof import('../../src/mail/outbox/send/send-dispatcher.ts')
-  >('mail/outbox/send-dispatcher');
+  >('mail/outbox/send/send-dispatcher');
   return queueStatements(app.get(SendDispatcher).table).claim;
 }
 

@@ -21,7 +21,7 @@ const ADD_WATCHES = `
   from "grant" g, (select array_agg(id) as w from worker) w where g.email like '%@watches.test'`;
 
 const loadLeases = () =>
-  import(compiled('sync/watch-leases')) as Promise<
+  import(compiled('sync/watches/watch-leases')) as Promise<
     typeof import('../../src/sync/watches/watch-leases.ts')
   >;
 

@@ -14,7 +14,7 @@ async function companyToken({ server, account }: Walk): Promise<string> {
     import(compiled('cli/carillon/services')) as Promise<
       typeof import('../../../src/cli/carillon/services.ts')
     >,
-    import(compiled('accounts/grants/token-store')) as Promise<
+    import(compiled('accounts/grants/credentials/token-store')) as Promise<
       typeof import('../../../src/accounts/grants/credentials/token-store.ts')
     >,
   ]);
