@@ -14,6 +14,7 @@ import { Draining } from '../platform/http/http.module.ts';
 import { findClientAddress } from '../platform/http/listeners/forwarded-headers.ts';
 import { sendPlainJson } from '../platform/http/responses/json-responses.ts';
 import { assignRequestId } from '../platform/http/logging.ts';
+import { logConsole } from '../platform/logs/console-lines.ts';
 import { countRequests } from '../platform/metrics/count-requests.ts';
 import { TwoListeners } from '../platform/http/listeners/operator-listener.ts';
 import { oneAtATime } from '../platform/http/listeners/pipelining.ts';
@@ -49,6 +50,7 @@ export async function createApp(
     },
   );
   app.useLogger(app.get(Logger));
+  logConsole();
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(countRequests);

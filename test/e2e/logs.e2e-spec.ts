@@ -3,6 +3,7 @@ import request from 'supertest';
 import { SqlPool } from '../../src/platform/database/sql.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { PageBrowser } from '../support/page-browser.ts';
+import { loggedLines } from '../support/log-watch.ts';
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts';
 import { SpanRecorder } from '../support/span-recorder.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -78,6 +79,13 @@ describe('logs', () => {
     await server.kill();
     await sql.close();
     await seed.close();
+  });
+
+  it('contain what libraries write to the console', () => {
+    console.warn('a library warns: %d ms late', 15);
+    expect(loggedLines().filter((line) => line.includes('a library warns: 15 ms late'))).toEqual([
+      expect.stringContaining('"context":"Console"'),
+    ]);
   });
 
   /**

@@ -3,6 +3,7 @@ import { type ComparedFile, pairFiles } from './kept-files.ts';
 const file = (filename: string, contentId: string | null = null): ComparedFile => ({
   filename,
   contentId,
+  size: 1_000,
   contentType: filename.endsWith('.png') ? 'image/png' : 'text/plain',
 });
 
@@ -12,7 +13,10 @@ describe('pairFiles', () => {
     ['of another order', [file('a'), file('b')], [file('b'), file('a')], [[0, 1], [1, 0]]],
     ['beside a file that the copy has more', [file('a')], [file('footer'), file('a')], [[0, 1]]],
     ['beside a file that the copy lacks', [file('a'), file('b')], [file('b')], [[1, 0]]],
-    ['of one name, in their order', [file('a'), file('a')], [file('a'), file('a')], [[0, 0], [1, 1]]],
+    ['not of one name without Content-IDs', [file('a'), file('a')], [file('a'), file('a')], []],
+    ['of one name with Content-IDs', [file('a', 'x'), file('a', 'y')], [file('a', 'x'), file('a', 'y')], [[0, 0], [1, 1]]],
+    ['whose line ends differ', [file('a')], [{ ...file('a'), size: 1_050 }], [[0, 0]]],
+    ['not of another size', [file('a')], [{ ...file('a'), size: 300 }], []],
     ['not of one name if the copy lacks one of them', [file('a'), file('a')], [file('a')], []],
     ['whose media types differ in capitals', [file('a')], [{ ...file('a'), contentType: 'Text/Plain' }], [[0, 0]]],
     ['not of other media types', [file('a')], [{ ...file('a'), contentType: 'text/html' }], []],

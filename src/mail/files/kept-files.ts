@@ -4,14 +4,22 @@ import type { ParsedFile } from '../parsing/mime-parser.ts';
 
 /* Files of sent messages of which the provider has made a copy of its own (ADR 0134). */
 
+/**
+ * How much larger the same file may be on one side: base64 with its line ends takes 1.37 times the
+ * bytes, and providers change line ends.
+ */
+const LARGER = 1.5;
+const LARGER_BYTES = 100;
+
 /** A file of a message, as far as it is compared with the files of a copy. */
-export type ComparedFile = Pick<ParsedFile, 'filename' | 'contentType' | 'contentId'>;
+export type ComparedFile = Pick<ParsedFile, 'filename' | 'contentType' | 'contentId' | 'size'>;
 
 /**
  * Pairs the files of a message with the files of its copy. Files are the same if they have the same
- * name and media type, in the order in which they come. The id of a file must not lead to the bytes
- * of another one. So files of a name and type are left out if the copy has more or fewer of them,
- * or if the Content-IDs of a pair differ. A Content-ID that only one of them has does not count.
+ * name, media type and about the same size. The id of a file must not lead to
+ * the bytes of another one. So files of a name and type are left out if the copy has more or fewer of
+ * them, or if the Content-IDs of a pair differ. A Content-ID that only one of them has does not
+ * count, except for several files of one name and type, whose order proves nothing.
  * @param before files of the message, in their order
  * @param after files of the copy, in their order
  */
@@ -27,15 +35,23 @@ export function pairFiles<T extends ComparedFile, U extends ComparedFile>(
       const other = others[index];
       return other ? [[one, other]] : [];
     });
-    return pairs.every(([one, other]) => mayBeSame(one, other)) ? pairs : [];
+    const named = some.length === 1 || pairs.every(([one]) => one.contentId !== null);
+    return named && pairs.every(([one, other]) => mayBeSame(one, other, some.length > 1))
+      ? pairs
+      : [];
   });
 }
 
 const kindOf = ({ filename, contentType }: ComparedFile): string =>
   JSON.stringify([filename, contentType.toLowerCase()]);
 
-const mayBeSame = (one: ComparedFile, other: ComparedFile): boolean =>
-  one.contentId === null || other.contentId === null || one.contentId === other.contentId;
+/** @param byIdOnly whether a Content-ID that only one of them has is not enough */
+function mayBeSame(one: ComparedFile, other: ComparedFile, byIdOnly: boolean): boolean {
+  const [small = 0, large = 0] = [one.size, other.size].toSorted((a, b) => a - b);
+  if (large > small * LARGER + LARGER_BYTES) return false;
+  if (one.contentId === other.contentId) return true;
+  return !byIdOnly && (one.contentId === null || other.contentId === null);
+}
 
 /** A message and the files of its copy. */
 export interface CopiedFiles {

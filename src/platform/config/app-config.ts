@@ -251,9 +251,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
      * Host names, addresses or CIDR ranges that outgoing requests may reach over plain http and
      * even if they are private.
      */
-    egressAllow:
-      env.EGRESS_ALLOW ??
-      defaultEgressAllow({ embedded, environment: env.NODE_ENV, host: env.HOST }),
+    egressAllow: env.EGRESS_ALLOW ?? defaultEgressAllow(env, { embedded, baseUrl }),
     /**
      * Base address of a database of mail servers (Thunderbird's ISPDB), without a trailing slash.
      * Carillon queries it if it finds the mail servers of a domain in no other way. `null` = none.

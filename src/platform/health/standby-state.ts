@@ -12,7 +12,10 @@ export interface StandbyState {
    * if no receiver at all is connected.
    */
   missing: boolean;
-  /** Sessions of our role whose commits wait for a standby: at most 1000, oldest first. */
+  /**
+   * Sessions of our role in our database whose commits wait for a standby: at most 1000, oldest
+   * first. Those of other programs may wait for more than ours do.
+   */
   waiting: WaitingSession[];
   /**
    * Bytes of the write-ahead log that each standby has not stored, by its `application_name`. Empty
@@ -44,7 +47,8 @@ const STATE = `
     (select coalesce(json_agg(json_build_object('session', pid, 'began', query_start, 'seconds', seconds)), '[]')
      from (
        select pid, query_start, extract(epoch from clock_timestamp() - query_start)::float8 as seconds
-       from pg_stat_activity where wait_event = 'SyncRep' order by query_start limit 1000) commit) as waiting,
+       from pg_stat_activity
+       where wait_event = 'SyncRep' and datname = current_database() and usename = current_user order by query_start limit 1000) commit) as waiting,
     (select coalesce(json_agg(json_build_object('name', name, 'bytes', bytes)), '[]')
      from (
        select name, max(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn))::float8 as bytes

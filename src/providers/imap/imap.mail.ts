@@ -14,7 +14,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { SmtpSender } from '../smtp/smtp-sender.ts';
 import { settingsOf, smtpServerOf } from './imap.settings.ts';
 import { ImapAudit } from './changes/imap-audit.ts';
-import { fileAmongSent, isAmongSent, isLikeAmongSent } from './messages/imap-sent.ts';
+import { fileAmongSent, isAmongSent, likeAmongSent } from './messages/imap-sent.ts';
 import type { ImapSessions } from './sessions/imap-sessions.ts';
 import { watchInbox } from './sessions/imap-watch.ts';
 
@@ -63,8 +63,10 @@ export class ImapMail implements MailPort {
       const found = await isAmongSent(client, messageIdHeader);
       if (found === true) return { found, conclusive: true };
       if (found === null || !filesSent || !traces) return { found: false, conclusive: false };
-      const similar = await isLikeAmongSent(client, traces);
-      return { found: false, conclusive: similar === false, ...(similar ? { similar } : {}) };
+      const like = await likeAmongSent(client, messageIdHeader, traces);
+      if (like === 'itself') return { found: true, conclusive: true };
+      if (like === 'another') return { found: false, conclusive: false, similar: true };
+      return { found: false, conclusive: like === 'none' };
     });
   }
 

@@ -158,10 +158,14 @@ export class FolderMirror {
   ): Promise<void> {
     const at = this.clock.now();
     await this.repository.withClaim(claim, null, async (sql) => {
-      const { plan, surplus } = await compare(sql, account, folders, requestedAt);
+      const { surplus } = await compare(sql, account, folders, requestedAt);
       const doomed = surplus.filter((id) => providerIds.includes(id));
       const goneIds = await deleteEmptyFolders(sql, account.accountId, doomed);
-      await recordChanges(sql, changesOf(account, { ...plan, written: [], goneIds }, at));
+      const none = new Set<string>();
+      await recordChanges(
+        sql,
+        changesOf(account, { createdIds: none, changedIds: none, goneIds }, at),
+      );
     });
   }
 }
@@ -181,7 +185,7 @@ async function compare(
   const ended = await objectsOfEndedJobs(sql, accountId, FOLDER_ACTIONS, requestedAt);
   const plan: FolderPlan =
     ended.length > 0 || folders.length === 0
-      ? { written: [], createdIds: new Set(), goneIds: [] }
+      ? { written: [], createdIds: new Set(), changedIds: new Set(), goneIds: [] }
       : planFolders(folders, mirrored, writes);
   const gone = mirrored.filter(({ id }) => plan.goneIds.includes(id));
   return { plan, surplus: gone.flatMap(({ providerId }) => providerId ?? []) };
@@ -206,14 +210,15 @@ async function rename(
 
 function changesOf(
   { applicationId, accountId, organizationUnit: object }: ConnectedAccount,
-  { written, createdIds, goneIds }: FolderPlan,
+  { createdIds, changedIds, goneIds }: Omit<FolderPlan, 'written'>,
   at: Date,
 ): ChangeRecord[] {
   const change = (objectId: string, event: ChangeRecord['event']): ChangeRecord => {
     return { applicationId, accountId, object, objectId, event, at };
   };
   return [
-    ...written.map(({ id }) => change(id, createdIds.has(id) ? 'create' : 'modify')),
+    ...[...createdIds].map((id) => change(id, 'create')),
+    ...[...changedIds].map((id) => change(id, 'modify')),
     ...goneIds.map((id) => change(id, 'delete')),
   ];
 }

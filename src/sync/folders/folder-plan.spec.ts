@@ -30,6 +30,7 @@ describe('planFolders', () => {
       mirrored('b', 'Renamed', 'p2'),
     ]);
     expect([...plan.createdIds]).toEqual([plan.written[0]?.id]);
+    expect([...plan.changedIds]).toEqual(['b']);
     expect(plan.goneIds).toEqual(['c']);
   });
 
@@ -72,6 +73,7 @@ describe('planFolders', () => {
     );
     expect(plan.written).toEqual([mirrored('a', 'C', 'B')]);
     expect(plan.createdIds.size).toBe(0);
+    expect(plan.changedIds.size).toBe(0);
   });
 
   it('leaves out a folder that is being deleted here', () => {

@@ -14,6 +14,8 @@ export interface FolderPlan {
   written: MirroredFolder[];
   /** Ids of the folders in `written` that are new. */
   createdIds: Set<string>;
+  /** Ids of the folders in `written` that clients see under another name. */
+  changedIds: Set<string>;
   goneIds: string[];
 }
 
@@ -52,7 +54,12 @@ export function planFolders(
     // Ids rise with time, and the oldest folder of a name reaches the provider first.
     .toSorted((a, b) => (a.id < b.id ? -1 : 1))
     .map((folder) => ({ folder, names: namesOf(folder, writes) }));
-  const plan: FolderPlan = { written: [], createdIds: new Set(), goneIds: [] };
+  const plan: FolderPlan = {
+    written: [],
+    createdIds: new Set(),
+    changedIds: new Set(),
+    goneIds: [],
+  };
   const kept = new Set(expected.map(({ folder }) => folder.id));
   for (const folder of remote) {
     const known =
@@ -65,9 +72,11 @@ export function planFolders(
     // While the folder has an open provider write, show the name that the client requested.
     const displayName = known && underWay.has(id) ? known.displayName : folder.displayName;
     const { providerId, name } = folder;
-    const same =
-      known?.providerId === providerId && known.name === name && known.displayName === displayName;
-    if (!same) plan.written.push({ id, providerId, name, displayName });
+    const looksSame = known?.name === name && known.displayName === displayName;
+    // A renamed folder may only have got another id at the provider, which clients do not see.
+    if (!looksSame || known.providerId !== providerId)
+      plan.written.push({ id, providerId, name, displayName });
+    if (known && !looksSame) plan.changedIds.add(id);
   }
   plan.goneIds = mirrored.filter(({ id }) => !kept.has(id)).map(({ id }) => id);
   return plan;

@@ -6,7 +6,7 @@ import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.t
 import { storeEventIds } from '../../mail/messages/mirror/store-event-ids.ts';
 import { dropMessages } from '../../mail/messages/mirror/remove-messages.ts';
 import { expiredOf, unvanish, vanish } from '../../mail/messages/mirror/vanished-messages.ts';
-import { sentByUs, unmirroredSent } from '../../mail/outbox/sent-by-us.ts';
+import { sentByUs, storedCopyKey, unmirroredSent } from '../../mail/outbox/sent-by-us.ts';
 import type { MailChanges, MailPort } from '../../providers/port/connector.ts';
 import { harvestContacts } from '../collections/contact-harvest.ts';
 import { UNREADABLE } from '../../mail/parsing/mime-parser.ts';
@@ -281,7 +281,8 @@ export class BatchStore {
    */
   #withoutMarks({ added }: MirrorPlan, { sent }: Knowledge): void {
     for (const message of added) {
-      if (sent.has(message.messageIdHeader ?? ''))
+      const { messageIdHeader, providerId } = message;
+      if (sent.has(messageIdHeader ?? '') || sent.has(storedCopyKey(providerId ?? '')))
         message.body = this.tracker.withoutMarks(message.body);
     }
   }

@@ -154,7 +154,9 @@ async function markRows(
     const ids = found?.ids ?? [];
     for (let from = 0; from < ids.length; from += ROWS_PER_STATEMENT) {
       const some = ids.slice(from, from + ROWS_PER_STATEMENT);
-      const marked = await sql.query(mark(table), [some], { statementTimeoutMs: MARKING_MS });
+      const marked = await sql.query(mark(table, which), [some], {
+        statementTimeoutMs: MARKING_MS,
+      });
       count += marked.length;
     }
   }
@@ -196,13 +198,16 @@ const dueRows = ({ table, createdAt }: QueueTable, which: 'all' | 'waiting'): st
 /**
  * Marks the rows $1. A message that has just left, or leaves from the old server when it becomes
  * due, appears in the Sent folder with a delay. A claimed row also gets the hand-off marker, which
- * may be missing here: the row then waits as long after a worker has given it back.
+ * may be missing here: the row then waits as long after a worker has given it back. `waiting` leaves
+ * out rows that a worker of the new server has claimed meanwhile.
  */
-const mark = ({ table }: QueueTable): string => `
+const mark = ({ table }: QueueTable, which: 'all' | 'waiting'): string => `
   update ${table} set ambiguous = true,
     handoff_at = case when state = 1 then coalesce(handoff_at, now()) else handoff_at end,
     run_at = case when state = 0 then greatest(run_at, now()) + interval '${AMBIGUOUS_WAIT_SECONDS} s' else run_at end
-  where id = any(array(select id from ${table} where id = any($1::uuid[]) order by id for update))
+  where id = any(array(
+    select id from ${table} where id = any($1::uuid[]) ${which === 'waiting' ? 'and state = 0 and not ambiguous' : ''}
+    order by id for update))
   returning 1`;
 
 const SYNCHRONOUS = 'update instance set synchronous = $1 where id = 1';

@@ -63,14 +63,16 @@ export async function isAmongSent(
 }
 
 /**
- * Whether a message with the same recipients and subject was filed since then: a server may replace
- * the Message-ID of what it files. Other messages of ours do not count if they kept theirs.
- * @returns `null` if too many messages were filed since then
+ * Looks for a message with the same recipients and subject that was filed since then: a server may
+ * replace the Message-ID of what it files. Other messages of ours do not count if they kept theirs.
+ * @returns `itself` if the message was filed meanwhile, or the server's search had not found it
+ *   yet; `null` if nothing is proven, because too many messages were filed since then
  */
-export async function isLikeAmongSent(
+export async function likeAmongSent(
   client: ImapFlow,
+  messageIdHeader: string,
   traces: SentTraces,
-): Promise<boolean | null> {
+): Promise<'itself' | 'another' | 'none' | null> {
   let isWhole = true;
   for (const path of await sentFolders(client)) {
     const { exists } = await client.mailboxOpen(path, { readOnly: true });
@@ -84,11 +86,12 @@ export async function isLikeAmongSent(
     const query = { envelope: true, internalDate: true } as const;
     const filed = await client.fetchAll(uids, query, { uid: true });
     const like = filed.filter((one) => isFiledLike(one, traces)).map(messageIdOf);
+    if (like.includes(messageIdHeader)) return 'itself';
     if (like.length === 0) continue;
     const ours = await traces.ownIdsAmong?.(like);
-    if (like.some((id) => !ours?.has(id))) return true;
+    if (like.some((id) => !ours?.has(id))) return 'another';
   }
-  return isWhole ? false : null;
+  return isWhole ? 'none' : null;
 }
 
 const messageIdOf = ({ envelope }: FetchMessageObject): string => envelope?.messageId ?? '';

@@ -164,7 +164,7 @@ const attemptConcerns = ({ sending, deliveries }: Overview): Concern[] => [
     ({ delivered, retried, dropped }) => ({ failed: retried + dropped, well: delivered }),
     (failures) => ({
       title: `${failures} to deliver webhooks failed in the last ${RECENT_MINUTES} minutes`,
-      text: 'Receivers cannot be reached, or answer with errors. Deliveries are repeated for 72 hours. Each webhook shows what its receiver answered.',
+      text: 'Receivers cannot be reached, or answer with errors. Deliveries are repeated for up to 76 hours. Each webhook shows what its receiver answered.',
       link: {
         path: address('/console/webhooks', { state: 'unwell' }),
         label: 'Failing webhooks',
@@ -311,7 +311,7 @@ function webhookConcerns({ webhooks: { failed, failing } }: Overview): Concern[]
         : `${counted(failing, 'webhook')} failing`,
       text: off
         ? 'Their receivers failed for 72 hours, or answered 410. When a receiver works again, activate its webhook: the events of the last 72 hours follow.'
-        : 'Deliveries are repeated for 72 hours. The answers of the receiver say why they fail.',
+        : 'Deliveries are repeated for up to 76 hours. The answers of the receiver say why they fail.',
       link: {
         path: address('/console/webhooks', { state: off ? 'failed' : 'failing' }),
         label: 'Webhooks',
