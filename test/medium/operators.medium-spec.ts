@@ -67,6 +67,44 @@ describe('operators', () => {
     expect(JSON.stringify(stored)).not.toContain(session.secret);
   });
 
+  it('get no session for a password that was changed, removed or disabled while it was checked', async () => {
+    const changes = [
+      (name: string) => operators.setPassword(SYSTEM, name, 'another horse battery'),
+      (name: string) => operators.setPassword(SYSTEM, name, null),
+      (name: string) => operators.disable(SYSTEM, name),
+      (name: string) => operators.remove(SYSTEM, name),
+    ];
+    for (const change of changes) {
+      const { name } = await create(PASSWORD);
+      const proof = await sessions.prove(name, PASSWORD, browser());
+      await change(name);
+      await expect(sessions.signInProven(proof, browser())).rejects.toThrow('password is wrong');
+      const [left] = await rowsOf(server, 'select 1 from operator_session where operator_id = $1', [
+        proof.id,
+      ]);
+      expect(left).toBeUndefined();
+    }
+  });
+
+  it('sign in by one password several times at once', async () => {
+    const { name } = await create(PASSWORD);
+    const proof = await sessions.prove(name, PASSWORD, browser());
+    const all = await Promise.all([1, 2, 3, 4].map(() => sessions.signInProven(proof, browser())));
+    for (const { secret } of all) expect(await isAlive(secret)).toBe(true);
+  });
+
+  it('cannot choose a password of their own after somebody has reset it', async () => {
+    const { id, name } = await create(PASSWORD);
+    const { secret } = await signedIn(name);
+    const sessionId = (await credentials.bySession(secret))?.sessionId ?? null;
+    const actor = { kind: 'operator', id, name, address: null } as const;
+    const choose = (password: string) =>
+      operators.setOwnPassword(actor, { name, sessionId, password });
+    await operators.setPassword(SYSTEM, name, null);
+    await expect(choose(PASSWORD)).rejects.toMatchObject({ kind: 'unauthorized' });
+    expect(await operators.get(id)).toMatchObject({ hasPassword: false });
+  });
+
   it('are refused with 429 after ten wrong passwords for one name from one address', async () => {
     const { name } = await create();
     const attacker = browser();
