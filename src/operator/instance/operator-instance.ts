@@ -172,9 +172,14 @@ export class OperatorInstance {
    * Runs one takeover at a time. The lock ends with its transaction, so that it also works behind a
    * pooler. Other connections cancel messages, in small transactions.
    * @param work stores the identity by `sql`: without the lock, the commit fails
-   * @throws {ConflictError} if another takeover runs
+   * @throws {ConflictError} if another takeover runs, or the pool has only one connection
    */
   async #alone<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    if (this.database.size < 2)
+      throw new ConflictError(
+        'instance.one-connection',
+        'A confirmation needs two connections, and DATABASE_POOL is 1 here. Run on the server: carillon instance confirm',
+      );
     return this.database.transaction(async (sql) => {
       await sql.query(WAIT_LONGER);
       const [lock] = await sql.query<{ ours: boolean }>(LOCK);
