@@ -10,9 +10,13 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { rowsOf } from '../support/connect.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 const PASSWORD = 'correct horse battery';
 const MINUTE = 60_000;
+/** Statements that wait for a lock of another transaction. */
+const WAITING = `
+  select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 describe('operators', () => {
   let server: TestApp;
@@ -132,6 +136,28 @@ describe('operators', () => {
     clock.advance(60 * MINUTE);
     const late = new URL(url).searchParams.get('secret') ?? '';
     await expect(sessions.signInByLink(late, browser())).rejects.toThrow(ended);
+  });
+
+  it('sign in by a link, or are told that it has ended, while somebody changes them', async () => {
+    const { name } = await create();
+    const database = server.app.get(Database);
+    const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+    const link = new URL(url).searchParams.get('secret') ?? '';
+    // A change locks the operator before it deletes the links.
+    const signIn = await database.transaction(async (sql) => {
+      const [{ id = '' } = {}] = await sql.query<{ id: string }>(
+        'select id from operator where name = $1 for update',
+        [name],
+      );
+      const running = sessions.signInByLink(link, browser()).catch((error: unknown) => error);
+      await until('the sign-in to wait', async () => {
+        const [waiting] = await rowsOf(server, WAITING);
+        return waiting !== undefined;
+      });
+      await sql.query('delete from operator_link where operator_id = $1', [id]);
+      return { running };
+    });
+    expect(await signIn.running).toMatchObject({ code: 'operator.link-ended' });
   });
 
   it('get a new session at each sign-in, which ends the one that the browser presented', async () => {

@@ -51,10 +51,13 @@ const WRONG = 'The name or the password is wrong.';
 const BY_NAME = `
   select id, name, password_hash as "passwordHash", disabled_at is not null as "isDisabled"
   from operator where name = $1`;
+const OPERATOR_OF_LINK = `
+  select o.id, o.name from operator o
+  where o.id = (select operator_id from operator_link where hash = $1) for no key update`;
 const USE_LINK = `
-  with used as (delete from operator_link where hash = $1 returning operator_id, ends_at)
-  select o.id, o.name from used join operator o on o.id = used.operator_id
-  where used.ends_at > $2 and o.disabled_at is null`;
+  with used as (delete from operator_link where hash = $1 and operator_id = $3 returning ends_at)
+  select o.id from operator o, used
+  where o.id = $3 and used.ends_at > $2 and o.disabled_at is null`;
 /**
  * Locked as strongly as the update of `SIGNED_IN` needs: two sign-ins that share a weaker lock would
  * wait for each other.
@@ -138,14 +141,17 @@ export class OperatorSessions {
   }
 
   /**
-   * Signs in by a link of `OperatorLinks`. The link works once.
+   * Signs in by a link of `OperatorLinks`. The link works once. The operator is locked before the
+   * link, as a change of the operator does, so that the two cannot wait for each other.
    * @throws {LinkEndedError}
    */
   async signInByLink(secret: string, browser: SigningIn): Promise<NewSession> {
     return this.database.transaction(async (sql) => {
-      const values = [hashToken(secret), this.clock.now()];
-      const [operator] = await sql.query<ProvenOperator>(USE_LINK, values);
+      const hash = hashToken(secret);
+      const [operator] = await sql.query<ProvenOperator>(OPERATOR_OF_LINK, [hash]);
       if (!operator) throw new LinkEndedError();
+      const [used] = await sql.query(USE_LINK, [hash, this.clock.now(), operator.id]);
+      if (!used) throw new LinkEndedError();
       return this.begin(sql, operator, 'link', browser);
     });
   }
