@@ -8,7 +8,11 @@ import {
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
-import { OperatorSignInRequiredError, OwnAccessError } from './operator.errors.ts';
+import {
+  OperatorDisabledError,
+  OperatorSignInRequiredError,
+  OwnAccessError,
+} from './operator.errors.ts';
 import { hashPassword } from './password-hash.ts';
 import type { OperatorRole } from './operator-role.ts';
 
@@ -70,7 +74,8 @@ const END_LINKS = 'delete from operator_link where operator_id = $1';
  * Both rows are locked in one order: of two operators who remove each other, only one succeeds.
  */
 const CHANGED_AND_ACTOR = `
-  select id, name, issuer, name = $1 as "isChanged", role = 'operate' and disabled_at is null as "mayOperate"
+  select id, name, issuer, name = $1 as "isChanged", role = 'operate' and disabled_at is null as "mayOperate",
+         disabled_at is not null as "isDisabled"
   from operator where name = $1 or id = $2 order by id for update`;
 
 /** A new password that an operator chooses for the own account. */
@@ -87,6 +92,7 @@ interface LockedOperator {
   issuer: string | null;
   isChanged: boolean;
   mayOperate: boolean;
+  isDisabled: boolean;
 }
 
 /** A change of an operator. */
@@ -157,6 +163,19 @@ export class Operators {
   }
 
   /**
+   * Removes the password of an operator who will get a sign-in link to choose another one. All
+   * sessions and sign-in links of the operator end.
+   * @throws {NotFoundError}
+   * @throws {OperatorDisabledError} no sign-in link can be made: the password stays
+   * @throws {OwnAccessError} if an operator would remove the own password
+   */
+  async resetPassword(actor: Actor, name: string): Promise<void> {
+    await this.#setHash(actor, name, null, (_, operator) => {
+      if (operator.isDisabled) throw new OperatorDisabledError(operator.name);
+    });
+  }
+
+  /**
    * Sets the password of the operator who asks, like `setPassword`. Check the current password
    * before.
    * @returns the stored text of the new password
@@ -177,7 +196,7 @@ export class Operators {
     actor: Actor,
     name: string,
     hash: string | null,
-    check?: Change['run'],
+    check?: (sql: Sql, operator: LockedOperator) => Promise<void> | void,
   ): Promise<void> {
     await this.#change(actor, name, {
       action: 'operator.set-password',
