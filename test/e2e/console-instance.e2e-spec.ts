@@ -81,7 +81,7 @@ describe('a restored database in the console', () => {
     for (const field of [
       'pause_webhooks=yes',
       'pause_webhooks=true&pause_webhooks=true',
-      'cancel_sends[]=all',
+      'cancel_sends=all&cancel_sends=all',
       'cancel_reminders=all&cancel_reminders=all',
     ])
       await confirm(`shown=${encodeURIComponent(shownOn(question))}&${field}`).expect(400);
