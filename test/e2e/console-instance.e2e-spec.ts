@@ -34,17 +34,13 @@ describe('a restored database in the console', () => {
 
   const page = async (path: string): Promise<string> =>
     (await request(server.url).get(path).set(operator.cookie).expect(200)).text;
-  const confirm = (fields: object | string) =>
+  const confirm = (fields: object, type = 'form') =>
     request(server.url)
       .post(`${PATH}/confirm`)
-      .type('form')
+      .type(type)
       .set(operator.cookie)
       .redirects(0)
-      .send(
-        typeof fields === 'string'
-          ? `csrf_token=${operator.csrf}&${fields}`
-          : { csrf_token: operator.csrf, ...fields },
-      );
+      .send({ csrf_token: operator.csrf, ...fields });
   const shownOn = (text: string): string => /name="shown" value="([^"]*)"/.exec(text)?.[1] ?? '';
   const accept = async (): Promise<string> => {
     const { body } = await request(server.url)
@@ -79,12 +75,12 @@ describe('a restored database in the console', () => {
     await confirm({ shown: 'something else', cancel_sends: 'all' }).expect(409);
     await confirm({ shown: shownOn(question), cancel_sends: 'some' }).expect(400);
     for (const field of [
-      'pause_webhooks=yes',
-      'pause_webhooks=true&pause_webhooks=true',
-      'cancel_sends=all&cancel_sends=all',
-      'cancel_reminders=all&cancel_reminders=all',
+      { pause_webhooks: 'yes' },
+      { pause_webhooks: true },
+      { cancel_sends: ['all'] },
+      { cancel_reminders: null },
     ])
-      await confirm(`shown=${encodeURIComponent(shownOn(question))}&${field}`).expect(400);
+      await confirm({ shown: shownOn(question), ...field }, 'json').expect(400);
     expect(await statusOf(id)).toBe('pending');
 
     // While one confirmation cancels messages, another one is refused.

@@ -30,8 +30,8 @@ export function choiceIn<T extends string>(
 }
 
 /**
- * Like `choiceIn`, for forms that cannot be undone: a field that was sent twice, or in another form
- * than a text, is not taken for an empty one.
+ * Like `choiceIn`, for actions that cannot be undone: a JSON body can have a value that is no text,
+ * and such a value is not taken for an empty one.
  * @throws {InvalidInputError} for any other value, naming the list
  */
 export function strictChoiceIn<T extends string>(
@@ -41,7 +41,7 @@ export function strictChoiceIn<T extends string>(
 ): T | undefined {
   const value = fields[name];
   if (value !== undefined && typeof value !== 'string')
-    throw new InvalidInputError(`${name}: must be one text of ${choices.join(', ')}`);
+    throw new InvalidInputError(`${name}: must be a text, one of ${choices.join(', ')}`);
   return choiceIn(fields, name, choices);
 }
 
