@@ -75,7 +75,7 @@ const COUNTS = `
 type Counts = Pick<InstanceReport, keyof typeof QUEUES | 'workers' | 'active_webhooks'>;
 
 /** Advisory lock, so that one takeover runs at a time. */
-const LOCK = 'select pg_try_advisory_xact_lock(727004) as ours';
+const LOCK = 'select pg_try_advisory_xact_lock(727005) as ours';
 /** The transaction of the lock is idle while messages are cancelled. */
 const WAIT_LONGER = `set local idle_in_transaction_session_timeout = '15min'`;
 
