@@ -147,9 +147,9 @@ export class OperatorInstance {
   /**
    * Makes the database belong to the workers that refuse it.
    * @param shown `differences` of the report that the operator has read
-   * @throws {ConflictError} while another takeover runs, or if no worker refuses the database, or for
-   *   other reasons than shown: somebody else may have confirmed it, and new messages must not be
-   *   cancelled
+   * @throws {ConflictError} while another takeover runs, or if no worker refuses the database, or
+   *   for other reasons than shown: somebody else may have confirmed it, and new messages must not
+   *   be cancelled
    */
   confirm(actor: Actor, shown: string, wanted: Takeover): Promise<TakeoverReport> {
     return this.#alone(async (sql) => {

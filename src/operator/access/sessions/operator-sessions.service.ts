@@ -59,8 +59,8 @@ const USE_LINK = `
   select o.id from operator o, used
   where o.id = $3 and used.ends_at > $2 and o.disabled_at is null`;
 /**
- * Locked as strongly as the update of `SIGNED_IN` needs: two sign-ins that share a weaker lock would
- * wait for each other.
+ * Locked as strongly as the update of `SIGNED_IN` needs: two sign-ins that share a weaker lock
+ * would wait for each other.
  */
 const SAME_PASSWORD = `
   select id from operator where id = $1 and password_hash = $2 and disabled_at is null
