@@ -312,6 +312,8 @@ describe('what applications use of the APIs of Google and Microsoft', () => {
         [{ csrf_token, api: 'gmail', units: '9'.repeat(30) }, 400],
         [{ csrf_token, api: 'google-calendar', units: '5' }, 400],
         [{ csrf_token, units: '5' }, 400],
+        // Only the empty text removes the ceiling.
+        [{ csrf_token, api: 'gmail' }, 400],
       ];
       for (const [fields, status] of refused)
         expect([fields, (await send(fields)).status]).toEqual([fields, status]);

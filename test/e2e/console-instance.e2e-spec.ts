@@ -1,4 +1,5 @@
 import request from 'supertest';
+import { Database } from '../../src/platform/database/sql.ts';
 import { rowsOf } from '../support/connect.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { createOperator, type TestOperator } from '../support/operators.ts';
@@ -33,10 +34,10 @@ describe('a restored database in the console', () => {
 
   const page = async (path: string): Promise<string> =>
     (await request(server.url).get(path).set(operator.cookie).expect(200)).text;
-  const confirm = (fields: object) =>
+  const confirm = (fields: object, type = 'form') =>
     request(server.url)
       .post(`${PATH}/confirm`)
-      .type('form')
+      .type(type)
       .set(operator.cookie)
       .redirects(0)
       .send({ csrf_token: operator.csrf, ...fields });
@@ -54,6 +55,11 @@ describe('a restored database in the console', () => {
       .expect(202);
     return body.job_status_id as string;
   };
+  const audited = () =>
+    rowsOf(
+      server,
+      `select actor_name as actor, action, details from audit_entry where action like 'instance.%' order by id`,
+    );
   const statusOf = async (id: string): Promise<string> =>
     (await request(server.url).get(`/job-statuses/${id}`).set(ada.bearer).expect(200)).body.status;
 
@@ -68,11 +74,38 @@ describe('a restored database in the console', () => {
     // A page that shows other differences confirms nothing.
     await confirm({ shown: 'something else', cancel_sends: 'all' }).expect(409);
     await confirm({ shown: shownOn(question), cancel_sends: 'some' }).expect(400);
+    for (const field of [
+      { pause_webhooks: 'yes' },
+      { pause_webhooks: true },
+      { cancel_sends: ['all'] },
+      { cancel_reminders: null },
+    ])
+      await confirm({ shown: shownOn(question), ...field }, 'json').expect(400);
     expect(await statusOf(id)).toBe('pending');
 
-    const { headers } = await confirm({ shown: shownOn(question), cancel_sends: 'all' }).expect(
-      303,
-    );
+    // While one confirmation cancels messages, another one is refused.
+    const wanted = { shown: shownOn(question), cancel_sends: 'all' };
+    const [first] = await server.app.get(Database).transaction(async (sql) => {
+      await sql.query('select 1 from job_status where id = $1 for update', [id]);
+      const running = confirm(wanted).then((response) => response);
+      await until('the first confirmation to begin', async () => (await audited()).length === 1);
+      await confirm(wanted).expect(409);
+      expect(await audited()).toEqual([
+        {
+          actor: operator.name,
+          action: 'instance.confirm',
+          details: expect.objectContaining({
+            differences: expect.stringContaining('before'),
+            cancel_sends: 'all',
+            cancel_reminders: 'none',
+            pause_webhooks: false,
+          }),
+        },
+      ]);
+      return [running];
+    });
+    const { status, headers } = await first;
+    expect(status).toBe(303);
     expect(headers['location']).toBe(`${PATH}?done=instance-confirmed`);
     expect(await statusOf(id)).toBe('cancelled');
     await until('the worker to begin', async () => {
@@ -80,11 +113,11 @@ describe('a restored database in the console', () => {
       return status === 200;
     });
     expect(await page(PATH)).toMatch(/in use.*after/s);
-    const [entry] = await rowsOf(
-      server,
-      `select actor_name as actor, details->>'messages_cancelled' as cancelled from audit_entry where action = 'instance.confirm'`,
-    );
-    expect(entry).toEqual({ actor: operator.name, cancelled: '1' });
+    expect((await audited())[1]).toEqual({
+      actor: operator.name,
+      action: 'instance.confirmed',
+      details: { messages_cancelled: 1, reminders_cancelled: 0, webhooks_paused: 0 },
+    });
 
     // A button that is pressed twice cancels nothing that was accepted since.
     const later = await accept();

@@ -161,6 +161,24 @@ describe('operators in the console', () => {
     );
   });
 
+  it('who are disabled keep their password when somebody resets it, and get no tokens', async () => {
+    const { id, name, path } = await create('operate', PASSWORD);
+    await operators.disable(SYSTEM, name);
+    expect((await post(`${path}/reset-password`).expect(403)).text).toContain('is disabled');
+    expect(await operators.get(id)).toMatchObject({ hasPassword: true });
+    await post(`${path}/tokens`, { note: 'backup', role: 'read' }).expect(403);
+    await operators.enable(SYSTEM, name);
+    await signIn(name, PASSWORD).expect(303);
+  });
+
+  it('get no token with a stronger role than their own', async () => {
+    const { path, id } = await create('read');
+    const { text } = await post(`${path}/tokens`, { note: 'script', role: 'operate' }).expect(400);
+    expect(text).toContain('has only the role read');
+    expect(await operators.get(id)).toMatchObject({ tokens: 0 });
+    await post(`${path}/tokens`, { note: 'script', role: 'read' }).expect(200);
+  });
+
   it('cannot remove, disable or restrict themselves, so that somebody is left who can', async () => {
     const path = `/console/operators/${boss.id}`;
     const wanted = { remove: { confirm: boss.name }, disable: {}, read: {}, 'reset-password': {} };

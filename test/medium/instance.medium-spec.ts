@@ -2,6 +2,8 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { Logger } from '@nestjs/common';
+import { OperatorInstance } from '../../src/operator/instance/operator-instance.ts';
+import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import {
   confirmIdentity,
@@ -14,6 +16,7 @@ import {
   InstanceGuard,
   type HeartbeatResult,
 } from '../../src/platform/work/workers/instance-guard.ts';
+import { TestClock } from '../support/test-clock.ts';
 import {
   createTestDatabase,
   copyTestDatabase,
@@ -229,6 +232,37 @@ describe('InstanceGuard', () => {
     await sql.query(`update instance set confirmed_at = now() + interval '3 hours'`);
     await watcher.admits(sql);
     expect(await watcher.registered(sql, 3)).toBe(true);
+  });
+
+  it('is taken over by one command at a time, and never with a single connection', async () => {
+    await guard().admits(sql);
+    const takeOver = (pool: SqlPool) =>
+      new OperatorInstance(pool, new TestClock()).takeOver(
+        SYSTEM,
+        config(database.url, 'other'),
+        {},
+      );
+    const narrow = new SqlPool({
+      url: database.url,
+      max: 1,
+      statementTimeoutMs: 5000,
+      applicationName: 'test',
+    });
+    pools.push(narrow);
+    await expect(takeOver(narrow)).rejects.toMatchObject({ code: 'instance.one-connection' });
+    await sql.transaction(async (first) => {
+      await first.query('select pg_advisory_xact_lock(727005)');
+      await expect(takeOver(connect(database.url))).rejects.toMatchObject({
+        code: 'instance.busy',
+      });
+    });
+    expect((await recordedIdentity(sql))?.place.name).toBe('carillon');
+    await takeOver(sql);
+    expect((await recordedIdentity(sql))?.place.name).toBe('other');
+    expect(await sql.query('select action from audit_entry order by id')).toEqual([
+      { action: 'instance.confirm' },
+      { action: 'instance.confirmed' },
+    ]);
   });
 
   it('stops at once when another worker has refused the database', async () => {

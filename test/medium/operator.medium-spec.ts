@@ -670,11 +670,21 @@ describe('carillon', () => {
       ]);
       expect(await sql.query('select from reminder_job')).toEqual([]);
       expect(
-        await sql.query('select action, details from audit_entry order by id desc limit 1'),
+        await sql.query('select action, details from audit_entry order by id desc limit 2'),
       ).toEqual([
         {
-          action: 'instance.confirm',
+          action: 'instance.confirmed',
           details: { messages_cancelled: 2, reminders_cancelled: 2, webhooks_paused: 0 },
+        },
+        {
+          action: 'instance.confirm',
+          details: {
+            differences: expect.any(String),
+            address: expect.any(String),
+            cancel_sends: 'all',
+            cancel_reminders: 'all',
+            pause_webhooks: false,
+          },
         },
       ]);
     });

@@ -10,9 +10,13 @@ import { Database } from '../../src/platform/database/sql.ts';
 import { rowsOf } from '../support/connect.ts';
 import { TestClock } from '../support/test-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
+import { until } from '../support/until.ts';
 
 const PASSWORD = 'correct horse battery';
 const MINUTE = 60_000;
+/** Statements that wait for a lock of another transaction. */
+const WAITING = `
+  select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
 
 describe('operators', () => {
   let server: TestApp;
@@ -67,6 +71,44 @@ describe('operators', () => {
     expect(JSON.stringify(stored)).not.toContain(session.secret);
   });
 
+  it('get no session for a password that was changed, removed or disabled while it was checked', async () => {
+    const changes = [
+      (name: string) => operators.setPassword(SYSTEM, name, 'another horse battery'),
+      (name: string) => operators.setPassword(SYSTEM, name, null),
+      (name: string) => operators.disable(SYSTEM, name),
+      (name: string) => operators.remove(SYSTEM, name),
+    ];
+    for (const change of changes) {
+      const { name } = await create(PASSWORD);
+      const proof = await sessions.prove(name, PASSWORD, browser());
+      await change(name);
+      await expect(sessions.signInProven(proof, browser())).rejects.toThrow('password is wrong');
+      const [left] = await rowsOf(server, 'select 1 from operator_session where operator_id = $1', [
+        proof.id,
+      ]);
+      expect(left).toBeUndefined();
+    }
+  });
+
+  it('sign in by one password several times at once', async () => {
+    const { name } = await create(PASSWORD);
+    const proof = await sessions.prove(name, PASSWORD, browser());
+    const all = await Promise.all([1, 2, 3, 4].map(() => sessions.signInProven(proof, browser())));
+    for (const { secret } of all) expect(await isAlive(secret)).toBe(true);
+  });
+
+  it('cannot choose a password of their own after somebody has reset it', async () => {
+    const { id, name } = await create(PASSWORD);
+    const { secret } = await signedIn(name);
+    const sessionId = (await credentials.bySession(secret))?.sessionId ?? null;
+    const actor = { kind: 'operator', id, name, address: null } as const;
+    const choose = (password: string) =>
+      operators.setOwnPassword(actor, { name, sessionId, password });
+    await operators.setPassword(SYSTEM, name, null);
+    await expect(choose(PASSWORD)).rejects.toMatchObject({ kind: 'unauthorized' });
+    expect(await operators.get(id)).toMatchObject({ hasPassword: false });
+  });
+
   it('are refused with 429 after ten wrong passwords for one name from one address', async () => {
     const { name } = await create();
     const attacker = browser();
@@ -94,6 +136,28 @@ describe('operators', () => {
     clock.advance(60 * MINUTE);
     const late = new URL(url).searchParams.get('secret') ?? '';
     await expect(sessions.signInByLink(late, browser())).rejects.toThrow(ended);
+  });
+
+  it('sign in by a link, or are told that it has ended, while somebody changes them', async () => {
+    const { name } = await create();
+    const database = server.app.get(Database);
+    const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+    const link = new URL(url).searchParams.get('secret') ?? '';
+    // A change locks the operator before it deletes the links.
+    const signIn = await database.transaction(async (sql) => {
+      const [{ id = '' } = {}] = await sql.query<{ id: string }>(
+        'select id from operator where name = $1 for update',
+        [name],
+      );
+      const running = sessions.signInByLink(link, browser()).catch((error: unknown) => error);
+      await until('the sign-in to wait', async () => {
+        const [waiting] = await rowsOf(server, WAITING);
+        return waiting !== undefined;
+      });
+      await sql.query('delete from operator_link where operator_id = $1', [id]);
+      return { running };
+    });
+    expect(await signIn.running).toMatchObject({ code: 'operator.link-ended' });
   });
 
   it('get a new session at each sign-in, which ends the one that the browser presented', async () => {

@@ -61,7 +61,8 @@ export function withServices<T>(
   return withConfig(environment, async (config) => {
     const database = new Database({
       url: config.database.url,
-      max: Math.min(config.database.pools.requests, 4),
+      // A takeover of the database needs two: one of them holds its lock.
+      max: Math.max(2, Math.min(config.database.pools.requests, 4)),
       transactionPooling: config.database.transactionPooling,
       statementTimeoutMs: STATEMENT_MS,
       applicationName: 'carillon-command',

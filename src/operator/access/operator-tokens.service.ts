@@ -4,8 +4,9 @@ import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId, newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
-import type { Database } from '../../platform/database/sql.ts';
-import type { OperatorRole } from './operator-role.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
+import { OperatorDisabledError } from './operator.errors.ts';
+import { includesRole, type OperatorRole } from './operator-role.ts';
 
 /** A token of an operator, without the token itself. */
 export interface ListedOperatorToken {
@@ -37,9 +38,12 @@ const LIST = `
          t.expires_at as "expiresAt", t.last_used_at as "lastUsedAt"
   from operator_token t join operator o on o.id = t.operator_id order by t.id`;
 
+const OPERATOR = `
+  select id, role, disabled_at is not null as "isDisabled" from operator where name = $1 for share`;
+
 const INSERT = `
   insert into operator_token (id, operator_id, hash, note, role, created_at, expires_at)
-  select $1, o.id, $3, $4, $5, $6, $7 from operator o where o.name = $2 returning id`;
+  values ($1, $2, $3, $4, $5, $6, $7)`;
 
 const REVOKE = `
   delete from operator_token t using operator o
@@ -60,7 +64,8 @@ export class OperatorTokens {
   /**
    * @returns the id, and the token, which cannot be read again
    * @throws {NotFoundError} if there is no such operator
-   * @throws {InvalidInputError} if the note is too long
+   * @throws {OperatorDisabledError}
+   * @throws {InvalidInputError} if the note is too long, or the role is more than the operator has
    */
   async create(actor: Actor, wanted: NewOperatorToken): Promise<{ id: string; token: string }> {
     const { note, role, lifetimeSeconds } = wanted;
@@ -73,9 +78,8 @@ export class OperatorTokens {
     const expiresAt =
       lifetimeSeconds === null ? null : new Date(now.getTime() + lifetimeSeconds * 1000);
     await this.database.transaction(async (sql) => {
-      const values = [id, operatorName, hashToken(token), note, role, now, expiresAt];
-      const rows = operatorName.includes('\0') ? [] : await sql.query(INSERT, values);
-      if (rows.length === 0) throw new NotFoundError('operator', wanted.operatorName);
+      const operatorId = await lockedOwner(sql, operatorName, role);
+      await sql.query(INSERT, [id, operatorId, hashToken(token), note, role, now, expiresAt]);
       await recordAudit(sql, {
         actor,
         action: 'operator-token.create',
@@ -102,4 +106,18 @@ export class OperatorTokens {
       });
     });
   }
+}
+
+/** Locks the operator of a new token until the transaction ends, and returns the operator's id. */
+async function lockedOwner(sql: Sql, name: string, role: OperatorRole): Promise<string> {
+  const [owner] = name.includes('\0')
+    ? []
+    : await sql.query<{ id: string; role: OperatorRole; isDisabled: boolean }>(OPERATOR, [name]);
+  if (!owner) throw new NotFoundError('operator', name);
+  if (owner.isDisabled) throw new OperatorDisabledError(name);
+  if (!includesRole(owner.role, role))
+    throw new InvalidInputError(
+      `role: must be ${owner.role}, because ${name} has only the role ${owner.role}`,
+    );
+  return owner.id;
 }

@@ -8,7 +8,11 @@ import {
 import { newId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
-import { OwnAccessError } from './operator.errors.ts';
+import {
+  OperatorDisabledError,
+  OperatorSignInRequiredError,
+  OwnAccessError,
+} from './operator.errors.ts';
 import { hashPassword } from './password-hash.ts';
 import type { OperatorRole } from './operator-role.ts';
 
@@ -63,14 +67,24 @@ const DISABLE =
 const ENABLE = 'update operator set disabled_at = null, updated_at = $2 where id = $1';
 const REMOVE = 'delete from operator where id = $1';
 const END_SESSIONS = 'delete from operator_session where operator_id = $1';
+const OWN_SESSION = 'select id from operator_session where id = $1 and operator_id = $2';
 const END_LINKS = 'delete from operator_link where operator_id = $1';
 
 /**
  * Both rows are locked in one order: of two operators who remove each other, only one succeeds.
  */
 const CHANGED_AND_ACTOR = `
-  select id, name, issuer, name = $1 as "isChanged", role = 'operate' and disabled_at is null as "mayOperate"
+  select id, name, issuer, name = $1 as "isChanged", role = 'operate' and disabled_at is null as "mayOperate",
+         disabled_at is not null as "isDisabled"
   from operator where name = $1 or id = $2 order by id for update`;
+
+/** A new password that an operator chooses for the own account. */
+export interface OwnPassword {
+  name: string;
+  /** The session of the request. */
+  sessionId: string | null;
+  password: string;
+}
 
 interface LockedOperator {
   id: string;
@@ -78,6 +92,7 @@ interface LockedOperator {
   issuer: string | null;
   isChanged: boolean;
   mayOperate: boolean;
+  isDisabled: boolean;
 }
 
 /** A change of an operator. */
@@ -144,17 +159,58 @@ export class Operators {
    */
   async setPassword(actor: Actor, name: string, password: string | null): Promise<void> {
     const hash = password === null ? null : await hashPassword(checkedPassword(password));
+    await this.#setHash(actor, name, hash);
+  }
+
+  /**
+   * Removes the password of an operator who will get a sign-in link to choose another one. All
+   * sessions and sign-in links of the operator end.
+   * @throws {NotFoundError}
+   * @throws {OperatorDisabledError} no sign-in link can be made: the password stays
+   * @throws {OwnAccessError} if an operator would remove the own password
+   */
+  async resetPassword(actor: Actor, name: string): Promise<void> {
+    await this.#setHash(actor, name, null, (_, operator) => {
+      if (operator.isDisabled) throw new OperatorDisabledError(operator.name);
+    });
+  }
+
+  /**
+   * Sets the password of the operator who asks, like `setPassword`. Check the current password
+   * before.
+   * @returns the stored text of the new password
+   * @throws {OperatorSignInRequiredError} if the session has ended. Each change of an operator ends
+   *   the sessions, so a password that somebody else has just reset stays reset.
+   */
+  async setOwnPassword(actor: Actor, { name, sessionId, password }: OwnPassword): Promise<string> {
+    const hash = await hashPassword(checkedPassword(password));
+    await this.#setHash(actor, name, hash, async (sql, { id }) => {
+      const [session] = await sql.query(OWN_SESSION, [sessionId, id]);
+      if (!session) throw new OperatorSignInRequiredError(true);
+    });
+    return hash;
+  }
+
+  /** @param check called first, while the operator is locked */
+  async #setHash(
+    actor: Actor,
+    name: string,
+    hash: string | null,
+    check?: (sql: Sql, operator: LockedOperator) => Promise<void> | void,
+  ): Promise<void> {
     await this.#change(actor, name, {
       action: 'operator.set-password',
       takesAccess: hash === null,
       details: { password: hash !== null },
-      run: (sql, { id, issuer }) => {
+      run: async (sql, operator) => {
+        await check?.(sql, operator);
+        const { id, issuer } = operator;
         if (hash !== null && issuer !== null)
           throw new ConflictError(
             'operator.by-oidc',
             `${name} signs in at ${issuer} and has no password here`,
           );
-        return sql.query(SET_PASSWORD, [id, hash, this.clock.now()]);
+        await sql.query(SET_PASSWORD, [id, hash, this.clock.now()]);
       },
     });
   }

@@ -29,6 +29,22 @@ export function choiceIn<T extends string>(
   return chosen;
 }
 
+/**
+ * Like `choiceIn`, for actions that cannot be undone: a JSON body can have a value that is no text,
+ * and such a value is not taken for an empty one.
+ * @throws {InvalidInputError} for any other value, naming the list
+ */
+export function strictChoiceIn<T extends string>(
+  fields: Fields,
+  name: string,
+  choices: readonly T[],
+): T | undefined {
+  const value = fields[name];
+  if (value !== undefined && typeof value !== 'string')
+    throw new InvalidInputError(`${name}: must be a text, one of ${choices.join(', ')}`);
+  return choiceIn(fields, name, choices);
+}
+
 /** The values of a filter form. Unknown fields of the address are left out. */
 export const filterIn = (fields: Fields, filters: readonly Filter[]): FilterValues =>
   Object.fromEntries(filters.map(({ name }) => [name, textIn(fields, name)]));

@@ -12,7 +12,7 @@ import {
   recordedIdentity,
   type RecordedIdentity,
 } from '../../platform/work/workers/database-identity.ts';
-import type { Database } from '../../platform/database/sql.ts';
+import type { Database, Sql } from '../../platform/database/sql.ts';
 import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 
@@ -74,6 +74,11 @@ const COUNTS = `
 
 type Counts = Pick<InstanceReport, keyof typeof QUEUES | 'workers' | 'active_webhooks'>;
 
+/** Advisory lock, so that one takeover runs at a time. */
+const LOCK = 'select pg_try_advisory_xact_lock(727005) as ours';
+/** The transaction of the lock is idle while messages are cancelled. */
+const WAIT_LONGER = `set local idle_in_transaction_session_timeout = '15min'`;
+
 /** What to cancel: everything that is waiting, or only what is overdue. */
 export const CANCEL_CHOICES = ['all', 'overdue'] as const;
 export type CancelChoice = (typeof CANCEL_CHOICES)[number];
@@ -133,30 +138,58 @@ export class OperatorInstance {
   /**
    * Makes the database belong to the installation of this process.
    * @param config settings of a worker
+   * @throws {ConflictError} while another takeover runs
    */
-  async takeOver(actor: Actor, config: InstanceConfig, wanted: Takeover): Promise<TakeoverReport> {
-    return this.#confirm(actor, await currentIdentity(this.database, config), wanted);
+  takeOver(actor: Actor, config: InstanceConfig, wanted: Takeover): Promise<TakeoverReport> {
+    return this.#alone(async (sql) => this.#confirm(sql, actor, await this.report(config), wanted));
   }
 
   /**
    * Makes the database belong to the workers that refuse it.
    * @param shown `differences` of the report that the operator has read
-   * @throws {ConflictError} if no worker refuses the database, or for other reasons than shown:
-   *   somebody else may have confirmed it, and new messages must not be cancelled
+   * @throws {ConflictError} while another takeover runs, or if no worker refuses the database, or
+   *   for other reasons than shown: somebody else may have confirmed it, and new messages must not
+   *   be cancelled
    */
-  async confirm(actor: Actor, shown: string, wanted: Takeover): Promise<TakeoverReport> {
-    const report = await this.refusal();
-    if (report === null)
+  confirm(actor: Actor, shown: string, wanted: Takeover): Promise<TakeoverReport> {
+    return this.#alone(async (sql) => {
+      const report = await this.refusal();
+      if (report === null)
+        throw new ConflictError(
+          'instance.agrees',
+          'No running worker refuses the database. Nothing was changed.',
+        );
+      if (report.differences !== shown)
+        throw new ConflictError(
+          'instance.changed',
+          'The workers report something else by now. Nothing was changed: look at the page again.',
+        );
+      return this.#confirm(sql, actor, report, wanted);
+    });
+  }
+
+  /**
+   * Runs one takeover at a time. The lock ends with its transaction, so that it also works behind a
+   * pooler. Other connections cancel messages, in small transactions.
+   * @param work stores the identity by `sql`: without the lock, the commit fails
+   * @throws {ConflictError} if another takeover runs, or the pool has only one connection
+   */
+  async #alone<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    if (this.database.size < 2)
       throw new ConflictError(
-        'instance.agrees',
-        'No running worker refuses the database. Nothing was changed.',
+        'instance.one-connection',
+        'A confirmation needs two connections, and DATABASE_POOL is 1 here. Run on the server: carillon instance confirm',
       );
-    if (report.differences !== shown)
-      throw new ConflictError(
-        'instance.changed',
-        'The workers report something else by now. Nothing was changed: look at the page again.',
-      );
-    return this.#confirm(actor, report.here, wanted);
+    return this.database.transaction(async (sql) => {
+      await sql.query(WAIT_LONGER);
+      const [lock] = await sql.query<{ ours: boolean }>(LOCK);
+      if (!lock?.ours)
+        throw new ConflictError(
+          'instance.busy',
+          'Another confirmation of the database is running. Nothing was changed: look at the page again.',
+        );
+      return work(sql);
+    });
   }
 
   async #compare(
@@ -178,18 +211,39 @@ export class OperatorInstance {
 
   /**
    * Webhooks are paused first, so that they are not notified of cancellations. The identity is
-   * stored last, so that nothing is sent earlier, and an interrupted takeover can be repeated.
+   * stored last, so that nothing is sent earlier, and an interrupted takeover can be repeated. The
+   * audit log says what was asked for even if the takeover is interrupted.
    */
   async #confirm(
+    sql: Sql,
     actor: Actor,
-    identity: DatabaseIdentity,
-    { cancelSends, cancelReminders, pauseWebhooks: pauses }: Takeover,
+    { here, differences }: InstanceReport,
+    wanted: Takeover,
   ): Promise<TakeoverReport> {
+    const target = { type: 'instance', id: here.name };
+    await recordAudit(this.database, {
+      actor,
+      action: 'instance.confirm',
+      target,
+      details: { differences, address: here.address, ...choicesOf(wanted) },
+    });
+    const report = await this.#cancel(wanted);
+    await confirmIdentity(sql, here);
+    const details = { ...report };
+    await recordAudit(sql, { actor, action: 'instance.confirmed', target, details });
+    return report;
+  }
+
+  async #cancel({
+    cancelSends,
+    cancelReminders,
+    pauseWebhooks: pauses,
+  }: Takeover): Promise<TakeoverReport> {
     const { database } = this;
     const { cancelOpenMessages, cancelScheduledReminders } = await loadCancellations();
     const at = this.clock.now();
     const until = (choice: CancelChoice) => (choice === 'all' ? null : at);
-    const report: TakeoverReport = {
+    return {
       webhooks_paused: pauses ? await pauseWebhooks(database, at) : 0,
       messages_cancelled: cancelSends
         ? await cancelOpenMessages(database, CANCEL_REASON, until(cancelSends), at)
@@ -198,14 +252,12 @@ export class OperatorInstance {
         ? await cancelScheduledReminders(database, CANCEL_REASON, until(cancelReminders), at)
         : 0,
     };
-    await confirmIdentity(database, identity);
-    const target = { type: 'instance', id: identity.name };
-    await recordAudit(database, {
-      actor,
-      action: 'instance.confirm',
-      target,
-      details: { ...report },
-    });
-    return report;
   }
 }
+
+/** What the operator has chosen, for the audit log. */
+const choicesOf = ({ cancelSends, cancelReminders, pauseWebhooks: pauses }: Takeover) => ({
+  cancel_sends: cancelSends ?? 'none',
+  cancel_reminders: cancelReminders ?? 'none',
+  pause_webhooks: pauses ?? false,
+});

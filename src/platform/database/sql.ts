@@ -95,10 +95,13 @@ export class SqlPool implements SqlConnection {
   readonly #listed: OpenPool;
   readonly #prepares: boolean;
   readonly #answerMs: number;
+  /** Most connections that the pool opens. */
+  readonly size: number;
 
   constructor(options: PoolOptions) {
     const { steadyPlans = false, statementTimeoutMs, transactionPooling = false } = options;
     const settings = steadyPlans ? STEADY_PLAN_SETTINGS : SHORT_STATEMENT_SETTINGS;
+    this.size = options.max;
     this.#prepares = !transactionPooling;
     this.#answerMs = answerLimitMs(statementTimeoutMs);
     this.#pool = new pg.Pool({

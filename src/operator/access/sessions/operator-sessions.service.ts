@@ -32,6 +32,12 @@ export interface ProvenOperator {
   name: string;
 }
 
+/** An operator whose password was right. */
+export interface PasswordProof extends ProvenOperator {
+  /** The stored text of the password that was checked. */
+  passwordHash: string;
+}
+
 interface OperatorRow extends ProvenOperator {
   passwordHash: string | null;
   isDisabled: boolean;
@@ -40,13 +46,25 @@ interface OperatorRow extends ProvenOperator {
 /** Password checks of one process at the same time; each takes 32 MB and a thread. */
 const MOST_CHECKS = 2;
 
+const WRONG = 'The name or the password is wrong.';
+
 const BY_NAME = `
   select id, name, password_hash as "passwordHash", disabled_at is not null as "isDisabled"
   from operator where name = $1`;
+const OPERATOR_OF_LINK = `
+  select o.id, o.name from operator o
+  where o.id = (select operator_id from operator_link where hash = $1) for no key update`;
 const USE_LINK = `
-  with used as (delete from operator_link where hash = $1 returning operator_id, ends_at)
-  select o.id, o.name from used join operator o on o.id = used.operator_id
-  where used.ends_at > $2 and o.disabled_at is null`;
+  with used as (delete from operator_link where hash = $1 and operator_id = $3 returning ends_at)
+  select o.id from operator o, used
+  where o.id = $3 and used.ends_at > $2 and o.disabled_at is null`;
+/**
+ * Locked as strongly as the update of `SIGNED_IN` needs: two sign-ins that share a weaker lock
+ * would wait for each other.
+ */
+const SAME_PASSWORD = `
+  select id from operator where id = $1 and password_hash = $2 and disabled_at is null
+  for no key update`;
 const INSERT_SESSION = `
   insert into operator_session (id, operator_id, hash, created_at, last_used_at, ends_at)
   values ($1, $2, $3, $4, $4, $5)`;
@@ -96,29 +114,44 @@ export class OperatorSessions {
    * @throws {OperatorDisabledError} if the password is right
    */
   async signInByPassword(name: string, password: string, browser: SigningIn): Promise<NewSession> {
-    const operator = await this.prove(name, password, browser);
-    return this.database.transaction((sql) => this.begin(sql, operator, 'password', browser));
+    return this.signInProven(await this.prove(name, password, browser), browser);
+  }
+
+  /**
+   * Signs in an operator whose password was checked. A session that the browser had before ends.
+   * @throws {WrongPasswordError} if the password was changed or removed since the check, or the
+   *   operator was disabled or removed
+   */
+  async signInProven(proof: PasswordProof, browser: SigningIn): Promise<NewSession> {
+    return this.database.transaction(async (sql) => {
+      const [same] = await sql.query(SAME_PASSWORD, [proof.id, proof.passwordHash]);
+      if (!same) throw new WrongPasswordError(WRONG);
+      return this.begin(sql, proof, 'password', browser);
+    });
   }
 
   /**
    * Checks a password without a sign-in, with the same limits and errors.
-   * @returns the operator
+   * @returns the operator, and the stored password that was checked
    */
-  prove(name: string, password: string, { address }: SigningIn): Promise<ProvenOperator> {
+  prove(name: string, password: string, { address }: SigningIn): Promise<PasswordProof> {
     const asked = name.trim().toLowerCase();
     const attempt = { applicationId: 'operator', client: address, names: [asked] };
     return this.failures.run(attempt, () => this.#check(asked, password));
   }
 
   /**
-   * Signs in by a link of `OperatorLinks`. The link works once.
+   * Signs in by a link of `OperatorLinks`. The link works once. The operator is locked before the
+   * link, as a change of the operator does, so that the two cannot wait for each other.
    * @throws {LinkEndedError}
    */
   async signInByLink(secret: string, browser: SigningIn): Promise<NewSession> {
     return this.database.transaction(async (sql) => {
-      const values = [hashToken(secret), this.clock.now()];
-      const [operator] = await sql.query<ProvenOperator>(USE_LINK, values);
+      const hash = hashToken(secret);
+      const [operator] = await sql.query<ProvenOperator>(OPERATOR_OF_LINK, [hash]);
       if (!operator) throw new LinkEndedError();
+      const [used] = await sql.query(USE_LINK, [hash, this.clock.now(), operator.id]);
+      if (!used) throw new LinkEndedError();
       return this.begin(sql, operator, 'link', browser);
     });
   }
@@ -155,17 +188,18 @@ export class OperatorSessions {
     return { secret, operatorName: operator.name, endsAt };
   }
 
-  async #check(name: string, password: string): Promise<ProvenOperator> {
+  async #check(name: string, password: string): Promise<PasswordProof> {
     if (this.#checks >= MOST_CHECKS) throw new TooManyChecksError();
     this.#checks += 1;
     try {
       const [operator] = name.includes('\0')
         ? []
         : await this.database.query<OperatorRow>(BY_NAME, [name]);
-      const isRight = await isPassword(password, operator?.passwordHash ?? null);
-      if (!operator || !isRight) throw new WrongPasswordError('The name or the password is wrong.');
+      const passwordHash = operator?.passwordHash ?? null;
+      const isRight = await isPassword(password, passwordHash);
+      if (!operator || passwordHash === null || !isRight) throw new WrongPasswordError(WRONG);
       if (operator.isDisabled) throw new OperatorDisabledError(operator.name);
-      return operator;
+      return { id: operator.id, name: operator.name, passwordHash };
     } finally {
       this.#checks -= 1;
     }

@@ -13,6 +13,16 @@ import { applicationPath, APPLICATIONS_PATH } from '../pages/applications.page.t
 import { ceilingFields, ceilingPath, ceilingsTable } from '../pages/ceilings.ts';
 import { type Fields, textIn } from '../queries.ts';
 
+/**
+ * The ceiling in a form; `null` for the empty text, which removes the ceiling. `NaN`, which
+ * `OperatorCeilings` refuses, for anything else than a number, and if the field is missing.
+ */
+function unitsIn({ units }: Fields): number | null {
+  const text = typeof units === 'string' ? units.trim() : undefined;
+  if (text === '') return null;
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : Number.NaN;
+}
+
 /** What one application may use of the APIs of Google and Microsoft. */
 @ConsolePages('applications')
 export class ConsoleCeilingsController {
@@ -57,9 +67,7 @@ export class ConsoleCeilingsController {
     @Body() body: Fields,
     @Res() response: Response,
   ): Promise<void> {
-    const text = textIn(body, 'units');
-    const units = text === undefined ? null : /^\d+$/.test(text) ? Number(text) : Number.NaN;
-    await this.ceilings.set(actor, id, textIn(body, 'api') ?? '', units);
+    await this.ceilings.set(actor, id, textIn(body, 'api') ?? '', unitsIn(body));
     response.redirect(303, noticePath(applicationPath(id), 'ceiling-changed'));
   }
 }

@@ -7,7 +7,7 @@ import { CANCEL_CHOICES, OperatorInstance } from '../../instance/operator-instan
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
 import { noticeIn, noticePath } from '../notices.ts';
-import { choiceIn, type Fields } from '../queries.ts';
+import { type Fields, strictChoiceIn } from '../queries.ts';
 import { confirmInstancePage, INSTANCE_PATH, instancePage } from './instance.page.ts';
 
 /** Which installation the database belongs to, and its confirmation after a restore. */
@@ -43,9 +43,9 @@ export class ConsoleInstanceController {
   ): Promise<void> {
     const { shown } = body;
     await this.instance.confirm(actor, typeof shown === 'string' ? shown : '', {
-      cancelSends: choiceIn(body, 'cancel_sends', CANCEL_CHOICES),
-      cancelReminders: choiceIn(body, 'cancel_reminders', CANCEL_CHOICES),
-      pauseWebhooks: body['pause_webhooks'] === 'true',
+      cancelSends: strictChoiceIn(body, 'cancel_sends', CANCEL_CHOICES),
+      cancelReminders: strictChoiceIn(body, 'cancel_reminders', CANCEL_CHOICES),
+      pauseWebhooks: strictChoiceIn(body, 'pause_webhooks', ['true', 'false']) === 'true',
     });
     response.redirect(303, noticePath(INSTANCE_PATH, 'instance-confirmed'));
   }

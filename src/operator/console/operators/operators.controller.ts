@@ -212,7 +212,7 @@ export class ConsoleOperatorsController {
     @Res() response: Response,
   ): Promise<void> {
     const operator = await this.operators.get(id);
-    await this.operators.setPassword(actor, operator.name, null);
+    await this.operators.resetPassword(actor, operator.name);
     await this.#showLink(actor, response, operator, OWN_PASSWORD_PATH);
   }
 

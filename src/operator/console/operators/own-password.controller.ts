@@ -55,14 +55,14 @@ export class ConsoleOwnPasswordController {
 
   @Post()
   async change(
-    @CurrentOperator() { operatorId }: OperatorPrincipal,
+    @CurrentOperator() { operatorId, sessionId }: OperatorPrincipal,
     @CurrentActor() actor: Actor,
     @Body() body: Fields,
     @Res() response: Response,
   ): Promise<void> {
     const operator = await this.operators.get(operatorId);
     try {
-      await this.#set(operator, actor, body, response);
+      await this.#set({ ...operator, sessionId }, actor, body, response);
       response.redirect(303, noticePath(OWN_PASSWORD_PATH, 'password-changed'));
     } catch (error) {
       const refused = fieldErrorsOf(error);
@@ -75,7 +75,7 @@ export class ConsoleOwnPasswordController {
 
   /** All sessions end with the change. This browser gets a new one. */
   async #set(
-    { name, hasPassword }: ListedOperator,
+    { id, name, hasPassword, sessionId }: ListedOperator & Pick<OperatorPrincipal, 'sessionId'>,
     actor: Actor,
     body: Fields,
     response: Response,
@@ -83,7 +83,7 @@ export class ConsoleOwnPasswordController {
     const browser = browserOf(response.req);
     if (hasPassword) await this.sessions.prove(name, typed(body, 'current'), browser);
     const password = typed(body, 'password');
-    await this.operators.setPassword(actor, name, password);
-    keepSession(response, await this.sessions.signInByPassword(name, password, browser));
+    const passwordHash = await this.operators.setOwnPassword(actor, { name, sessionId, password });
+    keepSession(response, await this.sessions.signInProven({ id, name, passwordHash }, browser));
   }
 }
