@@ -89,4 +89,6 @@ export const googleSide = async (): Promise<WriteSide> => {
  * Message-ID is replaced do not all find it again yet.
  */
 export const microsoftSide = async (): Promise<WriteSide> =>
-  new StubSide(await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0, replacesMessageIds: false }));
+  new StubSide(
+    await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0, replacesMessageIds: false }),
+  );
