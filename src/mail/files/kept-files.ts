@@ -16,10 +16,10 @@ export type ComparedFile = Pick<ParsedFile, 'filename' | 'contentType' | 'conten
 
 /**
  * Pairs the files of a message with the files of its copy. Files are the same if they have the same
- * name, media type and about the same size. The id of a file must not lead to
- * the bytes of another one. So files of a name and type are left out if the copy has more or fewer of
- * them, or if the Content-IDs of a pair differ. A Content-ID that only one of them has does not
- * count, except for several files of one name and type, whose order proves nothing.
+ * name, media type and about the same size. The id of a file must not lead to the bytes of another
+ * one. So files of a name and type are left out if the copy has more or fewer of them, or if the
+ * Content-IDs of a pair differ. A Content-ID that only one of them has does not count, except for
+ * several files of one name and type, whose order proves nothing.
  * @param before files of the message, in their order
  * @param after files of the copy, in their order
  */

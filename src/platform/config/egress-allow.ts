@@ -4,7 +4,8 @@ const THIS_MACHINE = ['127.0.0.0/8', '::1'] as const;
 
 /**
  * Networks of homes, offices and containers (RFC 1918). Clouds hand out credentials at addresses of
- * the other private networks, so these are left out: 169.254.169.254, 100.100.100.200, fd00:ec2::254.
+ * the other private networks, so these are left out: 169.254.169.254, 100.100.100.200,
+ * fd00:ec2::254.
  */
 const PRIVATE_NETWORKS = ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16'] as const;
 

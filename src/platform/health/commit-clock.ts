@@ -10,17 +10,17 @@ export interface WaitingSession {
 
 /**
  * Measures how long commits have been waiting. PostgreSQL says when a statement began, and not when
- * its wait began. So a wait counts from the reading that first saw it: a long statement that has just
- * begun to commit, or a reading that comes late, makes no wait longer than it is.
+ * its wait began. So a wait counts from the reading that first saw it: a long statement that has
+ * just begun to commit, or a reading that comes late, makes no wait longer than it is.
  */
 export class CommitClock {
   /** Since when each wait is known, by session and statement; `null` before the first reading. */
   #known: Map<string, number> | null = null;
 
   /**
-   * Returns the seconds of each session, in the same order: too few by the time between two readings
-   * at most, and never too many. Only the first reading takes those of the statement: a process that
-   * starts must not write before it knows that no commit ends.
+   * Returns the seconds of each session, in the same order: too few by the time between two
+   * readings at most, and never too many. Only the first reading takes those of the statement: a
+   * process that starts must not write before it knows that no commit ends.
    * @param nowMs the time of the reading, in monotonic milliseconds
    */
   measure(waiting: readonly WaitingSession[], nowMs: number): number[] {

@@ -3,8 +3,8 @@ import { Logger } from '../nest/light.ts';
 
 /**
  * Sends warnings and errors that libraries write to the console to the log instead, so that every
- * line of a server's output is a line of the log. The scheduler, for example, warns there about late
- * ticks.
+ * line of a server's output is a line of the log. The scheduler, for example, warns there about
+ * late ticks.
  */
 export function logConsole(): void {
   const log = new Logger('Console');

@@ -84,9 +84,9 @@ export const googleSide = async (): Promise<WriteSide> => {
 };
 
 /**
- * Starts the stub of Microsoft at its worst, except that changes are shown at once, because a chain
- * compares after one pass, and that Message-IDs are kept: chains that begin with a message whose
- * Message-ID is replaced do not all find it again yet.
+ * Starts the stub of Microsoft at its worst, with two exceptions. Changes are shown at once, because
+ * a chain compares after one pass. Message-IDs are kept: a message whose Message-ID was replaced is
+ * not found again by all chains yet.
  */
 export const microsoftSide = async (): Promise<WriteSide> =>
   new StubSide(

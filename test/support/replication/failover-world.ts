@@ -56,10 +56,13 @@ export class FailoverWorld {
     return this.servers[n % 2 === 0 ? 'one' : 'two'];
   }
 
-  /** Connections of the two servers with a node. */
+  /**
+   * Connections of both servers to a node that have been open for two seconds. To see where the
+   * address leads, a server opens one for a moment.
+   */
   async connections(node: PostgresNode): Promise<number> {
     const [row] = await node.query<{ n: number }>(
-      `select count(*)::int as n from pg_stat_activity where usename = any($1)`,
+      `select count(*)::int as n from pg_stat_activity where usename = any($1) and backend_start < clock_timestamp() - interval '2 s'`,
       [ROLES],
     );
     return row?.n ?? 0;

@@ -198,8 +198,8 @@ const dueRows = ({ table, createdAt }: QueueTable, which: 'all' | 'waiting'): st
 /**
  * Marks the rows $1. A message that has just left, or leaves from the old server when it becomes
  * due, appears in the Sent folder with a delay. A claimed row also gets the hand-off marker, which
- * may be missing here: the row then waits as long after a worker has given it back. `waiting` leaves
- * out rows that a worker of the new server has claimed meanwhile.
+ * may be missing here: the row then waits as long after a worker has given it back. `waiting`
+ * leaves out rows that a worker of the new server has claimed meanwhile.
  */
 const mark = ({ table }: QueueTable, which: 'all' | 'waiting'): string => `
   update ${table} set ambiguous = true,
