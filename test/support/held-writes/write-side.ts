@@ -85,8 +85,8 @@ export const googleSide = async (): Promise<WriteSide> => {
 
 /**
  * Starts the stub of Microsoft at its worst, with two exceptions. Changes are shown at once, because
- * a chain compares after one pass. Message-IDs are kept: a message whose Message-ID was replaced is
- * not found again by all chains yet.
+ * a chain compares after one pass. Message-IDs are kept: not all chains find a message again whose
+ * Message-ID was replaced.
  */
 export const microsoftSide = async (): Promise<WriteSide> =>
   new StubSide(
