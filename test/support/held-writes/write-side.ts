@@ -84,9 +84,9 @@ export const googleSide = async (): Promise<WriteSide> => {
 };
 
 /**
- * Starts the stub of Microsoft at its worst, with two exceptions. Changes are shown at once, because
- * a chain compares after one pass. Message-IDs are kept: not all chains find a message again whose
- * Message-ID was replaced.
+ * Starts the stub of Microsoft at its worst, with two exceptions. Changes are shown at once,
+ * because a chain compares after one pass. Message-IDs are kept: not all chains find a message
+ * again whose Message-ID was replaced.
  */
 export const microsoftSide = async (): Promise<WriteSide> =>
   new StubSide(
