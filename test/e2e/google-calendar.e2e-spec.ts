@@ -255,7 +255,7 @@ describe('calendars and contacts of a Google account', () => {
     expect(alive()).toEqual([]);
   });
 
-  it('keeps its contacts when a sync token has expired, and loses those that were deleted meanwhile within hours', async () => {
+  it('keeps all contacts when a sync token has expired, and removes those that were deleted at Google within hours', async () => {
     const { contacts } = google.stub.world.users.get(ada.email)!;
     for (const familyName of ['Kept', 'Gone'])
       await ada.web('POST', '/v1/people:createContact', { names: [{ familyName }] });

@@ -138,7 +138,7 @@ describe('operators', () => {
     await expect(sessions.signInByLink(late, browser())).rejects.toThrow(ended);
   });
 
-  it('sign in by a link, or are told that it has ended, while somebody changes them', async () => {
+  it('are told that their link has ended if a change ends it while they sign in', async () => {
     const { name } = await create();
     const database = server.app.get(Database);
     const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);

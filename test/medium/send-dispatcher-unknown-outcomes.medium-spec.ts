@@ -344,7 +344,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     });
   });
 
-  it('knows the Message-IDs of other messages of the account, also those that their senders chose', async () => {
+  it('knows which Message-IDs belong to messages of the account, even if their senders chose them', async () => {
     const chosen = `<chosen-${randomUUID()}@app.test>`;
     const mime = ['To: bo@example.test', `Message-ID: ${chosen}`, '', 'Hello'].join('\r\n');
     const { url } = send.app;

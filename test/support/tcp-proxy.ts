@@ -90,7 +90,7 @@ export class TcpProxy {
   }
 
   /**
-   * Sends new conversations to another target. Those that are open stay where they are.
+   * Leads connections that are opened from now on to another target. Open ones stay as they are.
    * @param target with a `Route`, the client has to speak first
    */
   aim(target: Target | Route): void {

@@ -21,7 +21,7 @@ const isPublic = (address: string): boolean =>
  * server that only this machine reaches may also call the networks of this machine, so that a
  * mailbox on a company server connects without a restart (docs/adr/0006).
  * @param env values of the variables of these names
- * @param server `baseUrl` is the address at which others are told to find it
+ * @param server `baseUrl` is the server's own address, as clients and users see it
  */
 export function defaultEgressAllow(
   env: {

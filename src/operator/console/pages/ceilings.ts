@@ -34,7 +34,7 @@ export function ceilingsTable(
       { title: 'This month', kind: 'number', cell: (one) => count(used(one)?.month ?? 0) },
     ],
     ceilings,
-    { title: 'No ceilings', text: 'No API has any.' },
+    { title: 'No ceilings', text: 'Nothing limits what the application may use in a day.' },
   );
 }
 
