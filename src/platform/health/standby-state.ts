@@ -48,7 +48,8 @@ const STATE = `
      from (
        select pid, query_start, extract(epoch from clock_timestamp() - query_start)::float8 as seconds
        from pg_stat_activity
-       where wait_event = 'SyncRep' and datname = current_database() and usename = current_user order by query_start limit 1000) commit) as waiting,
+       where wait_event = 'SyncRep' and datname = current_database() and usename = current_user
+       order by query_start limit 1000) commit) as waiting,
     (select coalesce(json_agg(json_build_object('name', name, 'bytes', bytes)), '[]')
      from (
        select name, max(pg_wal_lsn_diff(pg_current_wal_lsn(), flush_lsn))::float8 as bytes
