@@ -145,7 +145,7 @@ describe('operators', () => {
     const link = new URL(url).searchParams.get('secret') ?? '';
     // A change locks the operator before it deletes the links.
     const signIn = await database.transaction(async (sql) => {
-      const [{ id = '' } = {}] = await sql.query<{ id: string }>(
+      const [operator] = await sql.query<{ id: string }>(
         'select id from operator where name = $1 for update',
         [name],
       );
@@ -154,7 +154,7 @@ describe('operators', () => {
         const [waiting] = await rowsOf(server, WAITING);
         return waiting !== undefined;
       });
-      await sql.query('delete from operator_link where operator_id = $1', [id]);
+      await sql.query('delete from operator_link where operator_id = $1', [operator?.id]);
       return { running };
     });
     expect(await signIn.running).toMatchObject({ code: 'operator.link-ended' });
