@@ -274,7 +274,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code === 'auth-invalid') throw error;
       const { retryAfterSeconds } = error;
-      // The next pass reads the changes first. A shorter wait could allow for nothing else.
+      // The next pass reads the changes first. After a shorter wait, the budget could suffice for
+      // nothing but these.
       if (error instanceof BudgetExhaustedError) return error.fullAfterSeconds;
       if (error.code === 'rate-limited') return retryAfterSeconds ?? CONTENT_PAUSE_SECONDS;
       this.#log.warn(

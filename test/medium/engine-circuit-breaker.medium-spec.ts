@@ -153,7 +153,7 @@ describe('the circuit breaker of a rate gate', () => {
     const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
       if (job.id === asks)
-        return failed(job, { kind: 'close', seconds: 3_600, reason: 'daily limit' });
+        return failed(job, { kind: 'stop', seconds: 3_600, reason: 'daily limit' });
       await released;
       return { ...done(job), gate: WELL };
     });
@@ -172,7 +172,7 @@ describe('the circuit breaker of a rate gate', () => {
   });
 
   it.each<RateGateSignal>([
-    { kind: 'close', seconds: 60, reason: `421 \0\ud800${'x'.repeat(100_000)}` },
+    { kind: 'stop', seconds: 60, reason: `421 \0\ud800${'x'.repeat(100_000)}` },
     { kind: 'trouble', reason: `421 \0\ud800${'x'.repeat(100_000)}` },
   ])(
     'stores the reason that a server gave, without bytes that the database refuses ($kind)',

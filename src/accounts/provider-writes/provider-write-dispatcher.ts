@@ -26,6 +26,7 @@ import { type JobTransition, transitionJobs } from '../../job-statuses/jobs.ts';
 import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
 import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 import { notesOf } from './write-notes.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 export interface ProviderWriteJob extends ClaimedRow {
   action: JobAction;
@@ -84,10 +85,10 @@ const SUSPENDED_WAIT_MS = 15 * 60_000;
  */
 const ORDER = `
   select j.payload,
-    (select max(case when o.state = 1 then now() else greatest(o.run_at, now()) end)
+    (select max(case when o.state = ${ROW_CLAIMED} then now() else greatest(o.run_at, now()) end)
      from provider_job o
      where o.object_id = j.object_id and o.id <> j.id
-       and (o.id < j.id or (o.state = 1 and o.handoff_at is not null))) as "behind"
+       and (o.id < j.id or (o.state = ${ROW_CLAIMED} and o.handoff_at is not null))) as "behind"
   from provider_job j where j.id = $1`;
 
 interface WriteOrder {
@@ -117,7 +118,7 @@ const NEXT_IN_LINE = `
   update provider_job set run_at = now()
   where id = any(array(
     select id from provider_job
-    where state = 0 and run_at > now()
+    where state = ${ROW_WAITING} and run_at > now()
       and id in (select distinct on (object_id) id from provider_job where object_id = any($1::uuid[]) order by object_id, id)
     order by id for update))`;
 

@@ -26,6 +26,7 @@ import { recordFencedSends } from '../record/fenced-sends.ts';
 import { recordSends } from '../record/send-recording.ts';
 import { SendRoutes, tracesOf } from '../send/send-routes.ts';
 import { SendingPausedError } from '../steer/sending-pause.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /** A message to be sent now, with a single attempt. */
 export interface DirectMessage extends ComposedMessage {
@@ -88,10 +89,10 @@ const ACCEPT = `
 const IS_BEING_SENT = `
   select 1 from send_job j join outbox_message o using (id)
   where j.account_id = $1 and o.content -> 'draft' ->> 'id' = $2 limit 1`;
-const FINISH = `delete from send_job where id = $1 and account_id = $2 and fence = 0 and state = 0 returning 1`;
+const FINISH = `delete from send_job where id = $1 and account_id = $2 and fence = 0 and state = ${ROW_WAITING} returning 1`;
 const AGAIN = `
   update send_job set run_at = greatest($3, now())
-  where id = $1 and account_id = $2 and fence = 0 and state = 0 returning 1`;
+  where id = $1 and account_id = $2 and fence = 0 and state = ${ROW_WAITING} returning 1`;
 const RESULT = `
   select s.status, o.refused from job_status s join outbox_message o using (id) where s.id = $1 and s.account_id = $2`;
 
@@ -216,7 +217,7 @@ export class DirectSends implements OnModuleDestroy {
   ): Promise<DirectResult> {
     const job: SendJobRow = {
       id, fence: 0, attempt: 1, ambiguous: false, gateId: accountId, dueAt: at, gateFailures: 0, retryLimitAt: at,
-      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, putOff: null, held: false, paused: false,
+      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, deferred: null, held: false, paused: false,
       direct: true,
     }; // prettier-ignore
     const outcomes = [await this.#attempt(job, message, lease)];

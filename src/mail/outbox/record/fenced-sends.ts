@@ -3,6 +3,7 @@ import type { Settled } from '../../../platform/work/queue/dispatcher.ts';
 import { forgetLostAttempts, recordLateAttempts } from '../../../job-statuses/job-attempts.ts';
 import type { SendJobRow, SendResult } from '../send/send-attempt.ts';
 import { recordSends } from './send-recording.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 type FencedSend = Settled<SendJobRow, SendResult>;
 
@@ -21,7 +22,7 @@ const ADOPTABLE = `
   where j.id = any($1::uuid[]) and j.ambiguous and j.handoff_at is null
     and not exists (select from job_attempt l where l.id = any($3::uuid[]) and l.job_id = j.id)
     and not exists (
-      select from generate_series(${attemptOf('j.id')} + 1, j.attempt - (j.state <> 0)::int) later
+      select from generate_series(${attemptOf('j.id')} + 1, j.attempt - (j.state <> ${ROW_WAITING})::int) later
       where not exists (
         select from job_attempt l where l.job_id = j.id and l.attempt = later and l.route is null))`;
 
@@ -30,7 +31,7 @@ const FINISH = `delete from send_job where id = any($1::uuid[])`;
 // The higher fencing token voids the claim of a worker that is looking the message up.
 const AGAIN = `
   update send_job j
-  set state = 0, worker_id = null, fence = fence + 1, crashes = 0,
+  set state = ${ROW_WAITING}, worker_id = null, fence = fence + 1, crashes = 0,
     ambiguous = ($3::boolean[])[array_position($1::uuid[], j.id)],
     run_at = greatest(($2::timestamptz[])[array_position($1::uuid[], j.id)], now())
   where j.id = any($1::uuid[])`;

@@ -11,6 +11,7 @@ import type { SendJobRow, SendResult } from '../send/send-attempt.ts';
 import { countAttempts, countEnds } from '../send/send-metrics.ts';
 import { recordPauses } from '../steer/sending-pause.ts';
 import { remaining, withRefused } from '../send/send-verdict.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 const PROGRESS = `
   update send_job j
@@ -46,7 +47,7 @@ const PARTLY_ACCEPTED = `
 // A message that was edited meanwhile has a new time, so it is not late.
 const STILL_WAITING = `
   select j.id from send_job j join job_status s using (id)
-  where j.id = any($1::uuid[]) and j.state = 0 and j.attempt = 0 and not j.ambiguous and s.status = 'pending'
+  where j.id = any($1::uuid[]) and j.state = ${ROW_WAITING} and j.attempt = 0 and not j.ambiguous and s.status = 'pending'
     and j.run_at > j.due_at + interval '60 s'
   order by j.id for update of j skip locked`;
 
@@ -115,7 +116,7 @@ async function recordProgress(
     ...columnsOf(rows, 'id', 'route'),
     rows.map(({ failures }) => Math.min(failures, MOST_FAILURES)),
     ...columnsOf(rows, 'lookUps', 'resendAttempt'),
-    rows.map(({ putOff }) => putOff && JSON.stringify(putOff)),
+    rows.map(({ deferred }) => deferred && JSON.stringify(deferred)),
   ]);
 }
 

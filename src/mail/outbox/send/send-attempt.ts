@@ -67,7 +67,7 @@ export interface RouteProgress {
    * have not received the message. Valid only if `attempt` is the attempt just before the current
    * one.
    */
-  putOff: { attempt: number; emails: readonly string[] } | null;
+  deferred: { attempt: number; emails: readonly string[] } | null;
 }
 
 /** A claimed row of `send_job`. */

@@ -62,7 +62,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
       failures: 'failures',
       lookUps: 'look_ups',
       resendAttempt: 'resend_attempt',
-      putOff: 'put_off',
+      deferred: 'put_off',
       held: 'held',
       traceparent: 'traceparent',
       paused: 'paused',

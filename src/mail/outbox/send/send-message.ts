@@ -29,7 +29,7 @@ import {
   secondsMissed,
   sent,
   signalOf,
-  withOpeningTime,
+  withTimeAfterStop,
   withRefused,
   receiptText,
 } from './send-verdict.ts';
@@ -328,7 +328,7 @@ export class MessageSender {
     const signal = signalOf(attempt, end);
     if (!signal || signal.kind === 'well') return withSignal(outcome, signal);
     if (end.ownLimit || (!relay && !(await this.routes.isRelayOpen(message))))
-      return withSignal(withOpeningTime(outcome, signal, this.clock.now(), attempt.job), signal);
+      return withSignal(withTimeAfterStop(outcome, signal, this.clock.now(), attempt.job), signal);
     // This message can go over the mailing service, so trouble with the account's server must not
     // make messages wait.
     return withSignal(outcome, attempt.job.gateFailures > 0 ? { kind: 'well' } : undefined);
@@ -385,10 +385,9 @@ function endOf(error: unknown, reached: SendPhase | null, message: MessageToSend
   if (end.code === 'rejected') return { ...end, refused };
   if (end.code !== 'outcome-unknown') return end;
   // The outcome is unknown only for recipients that were neither refused nor deferred.
-  const putOff = deferred.map(({ email }) => email);
   return {
     ...end,
-    deferred: putOff,
+    deferred: deferred.map(({ email }) => email),
     ...(refused.length > 0 ? { recipients: withRefused(message, refused) } : {}),
   };
 }

@@ -41,10 +41,10 @@ export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boo
  * Recipients that the server had deferred when the outcome became unknown. If a look-up finds the
  * message, the other recipients have it, but these do not.
  */
-export function deferredBefore({ putOff, attempt }: SendJobRow): readonly string[] {
+export function deferredBefore({ deferred, attempt }: SendJobRow): readonly string[] {
   // Out of date after any further attempt: the server may have accepted these recipients in it,
   // although its worker died.
-  return putOff?.attempt === attempt - 1 ? putOff.emails : [];
+  return deferred?.attempt === attempt - 1 ? deferred.emails : [];
 }
 
 type Times = Pick<SendJobRow, 'retryLimitAt' | 'dueAt'>;
@@ -186,7 +186,7 @@ export function concluded(
         refusal: null,
         progress: {
           ...progressOf(attempt, end, decision),
-          putOff: putOffOf(attempt, end, decision),
+          deferred: deferredAfter(attempt, end, decision),
         },
         recipients: end.recipients ?? null,
       },
@@ -244,7 +244,7 @@ function progressOf({ job, route, failures }: Attempt, { code }: AttemptEnd, dec
   return { route, failures, lookUps, resendAttempt };
 }
 
-function putOffOf({ job }: Attempt, { code, deferred }: AttemptEnd, { kind }: Decision) {
+function deferredAfter({ job }: Attempt, { code, deferred }: AttemptEnd, { kind }: Decision) {
   const emails = deferred ?? deferredBefore(job);
   if (code !== 'outcome-unknown' || kind !== 'retry' || emails.length === 0) return null;
   return { attempt: job.attempt, emails };
@@ -299,11 +299,11 @@ export function signalOf(
   if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
   // The other messages of the account wait as well, without attempts of their own.
   if (end?.ownLimit)
-    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: end.detail };
+    return { kind: 'stop', seconds: end.retryAfterSeconds ?? 1, reason: end.detail };
   if (end?.code === 'quota-exhausted') {
     const seconds = end.retryAfterSeconds ?? DAILY_LIMIT_SECONDS;
     return {
-      kind: 'close',
+      kind: 'stop',
       seconds,
       reason: `the account's daily limit is reached: ${end.detail}`,
     };
@@ -322,22 +322,22 @@ export function signalOf(
 }
 
 /**
- * Makes the timeline say when the next attempt is possible. A signal that closes the rate gate says
- * for how long; then the next attempt is possible when the gate opens, or at the deadline if that
- * is earlier. The queue row keeps its own time, because the gate may be opened earlier.
+ * Makes the timeline say when the next attempt is possible. If the signal stops the circuit breaker,
+ * that is when the stop ends, or at the deadline if that is earlier. The queue row keeps its own
+ * time, because the stop may be ended early.
  */
-export function withOpeningTime(
+export function withTimeAfterStop(
   outcome: Outcome<SendResult>,
   signal: RateGateSignal,
   now: Date,
   job: SendJobRow,
 ): Outcome<SendResult> {
   const { next, result } = outcome;
-  if (signal.kind !== 'close' || next.kind !== 'again' || !result.attempt) return outcome;
-  const opensAt = new Date(now.getTime() + signal.seconds * 1000);
-  if (next.at >= opensAt) return outcome;
+  if (signal.kind !== 'stop' || next.kind !== 'again' || !result.attempt) return outcome;
+  const stopEndsAt = new Date(now.getTime() + signal.seconds * 1000);
+  if (next.at >= stopEndsAt) return outcome;
   const limit = now < job.retryLimitAt ? job.retryLimitAt : lastStartOf(job);
-  const nextAt = opensAt < limit ? opensAt : limit;
+  const nextAt = stopEndsAt < limit ? stopEndsAt : limit;
   return { ...outcome, result: { ...result, attempt: { ...result.attempt, nextAt } } };
 }
 

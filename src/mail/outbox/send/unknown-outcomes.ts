@@ -70,7 +70,8 @@ export class UnknownOutcomes {
     const words = error instanceof ProviderError ? error.message : internalReason(error);
     const detail = `it could not be looked up: ${words}`;
     const now = this.clock.now();
-    // An attempt that did not fail was a look-up, or waited for our own limit.
+    // Each attempt either failed or was a look-up. The few that only waited for our own limit count
+    // as look-ups here; they make the next wait longer.
     const lookUps = made - attempt.failures;
     const decision = decideLookUp(lookUps, now, retryLimitAt);
     return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
@@ -103,11 +104,11 @@ export class UnknownOutcomes {
   #found(attempt: LoadedAttempt): Outcome<SendResult> {
     const { job, route, failures, message } = attempt;
     const now = this.clock.now();
-    const putOff = deferredBefore(job);
+    const deferred = deferredBefore(job);
     const end = { detail: FOUND, phase: 'confirmation' } as const;
-    if (putOff.length === 0) return sent(attempt, now, end, null);
+    if (deferred.length === 0) return sent(attempt, now, end, null);
     const accepted = remaining(message.envelope.recipients, {
-      accepted: putOff,
+      accepted: deferred,
       refused: message.refused,
     });
     const { retryLimitAt } = job;
@@ -119,7 +120,7 @@ export class UnknownOutcomes {
     const rest = {
       code,
       phase: end.phase,
-      detail: `${FOUND}; deferred: ${putOff.join(', ')}`,
+      detail: `${FOUND}; deferred: ${deferred.join(', ')}`,
       recipients: { accepted, refused: message.refused },
       acceptedBySome: true,
     };

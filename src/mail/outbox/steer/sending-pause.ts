@@ -5,6 +5,7 @@ import type { Outcome } from '../../../platform/work/queue/dispatcher.ts';
 import { type AccountPause, MAY_SEND } from '../../../accounts/grants/provider-accounts.ts';
 import { type LoadedAttempt, NOTHING_TO_SEND, type SendResult } from '../send/send-attempt.ts';
 import { concluded, deadlineOf, mayHaveBeenAttempted } from '../send/send-verdict.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
  * What a pause of sending does to messages (ADR 0090). The pause itself is a column of the account
@@ -82,7 +83,7 @@ const RESUME = `
   update send_job set paused = false, run_at = least(run_at, now())
   where id = any(array(
     select j.id from send_job j join "grant" g on g.id = j.account_id
-    where j.paused and j.state = 0 and ($1::uuid is null or j.account_id = $1)
+    where j.paused and j.state = ${ROW_WAITING} and ($1::uuid is null or j.account_id = $1)
       and ($2::uuid is null or g.application_id = $2) and ${MAY_SEND}
     order by j.account_id, j.id limit $3 for update of j skip locked))
   returning 1`;

@@ -253,7 +253,7 @@ export class WebhookDispatcher implements Dispatcher<
       );
     }
     const answer = await this.#deliver(job, webhook, body, start.at, signal);
-    return answer && this.#judge(job, start, answer);
+    return answer && this.#resultOf(job, start, answer);
   }
 
   /** @returns `null` if the process stops before there is a result */
@@ -283,7 +283,7 @@ export class WebhookDispatcher implements Dispatcher<
     }
   }
 
-  #judge(job: WebhookDeliveryRow, start: Start, answer: DeliveryAnswer): AttemptResult {
+  #resultOf(job: WebhookDeliveryRow, start: Start, answer: DeliveryAnswer): AttemptResult {
     const { attempt, giveUpAt } = job;
     const now = this.clock.now();
     const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });

@@ -89,28 +89,27 @@ export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: bool
  * returns it in `Outcome.gate`, and the engine's circuit breaker combines the reports of all
  * workers. Only queues with `QueueTable.breaker` report signals, at present only `send`.
  *
- * A *trouble* is a run that could not reach the account at all. Five troubles in a row close the
- * gate for 30 s; each further one closes it for twice as long, up to 15 minutes. Then one row at a
- * time is let through until one reports `well`. A trouble counts only if no other trouble was
- * counted since its row was claimed.
+ * A *trouble* is a run that could not reach the account at all. Five troubles in a row stop the
+ * circuit breaker for 30 s; each further one stops it for twice as long, up to 15 minutes. Then it
+ * is testing: one row at a time runs until one reports `well`. A trouble counts only if no other
+ * trouble was counted since its row was claimed.
  *
- * Rows that wait at a closed gate make no attempts. Only a row that has reached its own deadline is
- * let through.
+ * Rows that wait for a stopped breaker make no attempts. Only a row that has reached its own
+ * deadline runs.
  */
 export type RateGateSignal =
   /**
    * The account or webhook was reached, or the account's rows no longer need it, because a relay
-   * sends them. Resets the count of troubles. A closing that was requested with `close` still lasts
-   * its full time.
+   * sends them. Resets the count of troubles. A `stop` still lasts its full time.
    */
   | { kind: 'well' }
   /** The account or webhook could not be reached at all. The cause was not the row itself. */
   | { kind: 'trouble'; reason: string }
   /**
-   * The account or webhook asked for a pause. Closes the gate at once, for `seconds`. `reason` is
-   * shown to the user.
+   * The account or webhook asked for a pause. Stops the circuit breaker at once, for `seconds`.
+   * `reason` is shown to the user.
    */
-  | { kind: 'close'; seconds: number; reason: string };
+  | { kind: 'stop'; seconds: number; reason: string };
 
 /** How a run ended. Only the dispatcher knows what `result` means. */
 export interface Outcome<R> {
@@ -123,7 +122,7 @@ export interface Outcome<R> {
 /** A row that its rate gate delays by more than a minute beyond its promised time. */
 export interface LateRow {
   id: string;
-  /** For the user: why the gate is closed, or that the row waits for the account's pace. */
+  /** For the user: why the circuit breaker is stopped, or that the row waits for the account's pace. */
   reason: string;
 }
 
@@ -161,8 +160,9 @@ export interface QueueTable {
   /** Whether a finished row stays and waits for its next time, as in the queue `sync`. */
   permanent?: boolean;
   /**
-   * Whether rows of this queue report rate gate signals and wait while their gate is closed. Queues
-   * without it ignore closed gates: an account that cannot send for an hour can still be read.
+   * Whether rows of this queue report rate gate signals and wait while their circuit breaker is
+   * stopped. Queues without it ignore breakers: an account that cannot send for an hour can still be
+   * read.
    */
   breaker?: boolean;
   /**

@@ -81,7 +81,7 @@ export class QueueRunner {
     private readonly pools: EnginePools,
     private readonly identity: WorkerIdentity,
     private readonly dispatcher: AnyDispatcher,
-    private readonly onSurplus: (queue: QueueName) => void,
+    private readonly onOverflow: (queue: QueueName) => void,
   ) {
     const { work, results } = pools;
     this.#statements = queueStatements(dispatcher.table, Boolean(dispatcher.recordLate));
@@ -231,7 +231,7 @@ export class QueueRunner {
     this.#left = free <= 0 || (await this.#claim(free));
     if (!this.#left) return;
     if (free > 0) this.#wanted = true;
-    this.onSurplus(this.dispatcher.table.queue);
+    this.onOverflow(this.dispatcher.table.queue);
   }
 
   #free(): number {
