@@ -48,17 +48,17 @@ export async function recordFencedSends(
 ): Promise<void> {
   const handedOff = fenced.filter(({ result: { attempt } }) => (attempt?.route ?? null) !== null);
   if (handedOff.length === 0) return;
-  const jobs = handedOff.map(({ job }) => job);
-  await sql.query(LOCK, [idsOf(jobs)]);
+  const rows = handedOff.map(({ row }) => row);
+  await sql.query(LOCK, [idsOf(rows)]);
   const adoptable = await sql.query<{ id: string }>(ADOPTABLE, [
-    ...columnsOf(jobs, 'id', 'attempt'),
+    ...columnsOf(rows, 'id', 'attempt'),
     handedOff.flatMap(({ result: { attempt } }) => attempt?.id ?? []),
   ]);
   const ids = new Set(idsOf(adoptable));
-  const isAdopted = ({ job, result: { attempt } }: FencedSend) =>
-    ids.has(job.id) && attempt?.outcome !== 'unknown';
+  const isAdopted = ({ row, result: { attempt } }: FencedSend) =>
+    ids.has(row.id) && attempt?.outcome !== 'unknown';
   const adopted = handedOff.filter(isAdopted);
-  await forgetLostAttempts(sql, jobs);
+  await forgetLostAttempts(sql, rows);
   await settleRows(sql, adopted);
   await recordSends(sql, adopted, now);
   const others = handedOff.filter((send) => !isAdopted(send));
@@ -70,10 +70,10 @@ export async function recordFencedSends(
 
 /** Takes the rows back from the queue, or from a worker that looks the messages up. */
 async function settleRows(sql: Sql, adopted: readonly FencedSend[]): Promise<void> {
-  const again = adopted.flatMap(({ job: { id }, next }) =>
+  const again = adopted.flatMap(({ row: { id }, next }) =>
     next.kind === 'again' ? [{ id, at: next.at, ambiguous: next.ambiguous }] : [],
   );
-  const done = adopted.filter(({ next }) => next.kind === 'done').map(({ job }) => job);
+  const done = adopted.filter(({ next }) => next.kind === 'done').map(({ row }) => row);
   if (done.length > 0) await sql.query(FINISH, [idsOf(done)]);
   if (again.length > 0) await sql.query(AGAIN, columnsOf(again, 'id', 'at', 'ambiguous'));
 }

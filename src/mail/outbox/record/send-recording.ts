@@ -81,11 +81,11 @@ export async function recordSends(
   const reported = await withPartlySent(sql, moves);
   const moved = await transitionJobs(sql, reported, now);
   const sent = new Set(reported.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
-  const drafts = settled.flatMap(({ job, result }) =>
-    result.draft && sent.has(job.id) && moved.includes(job.id) ? [result.draft] : [],
+  const drafts = settled.flatMap(({ row, result }) =>
+    result.draft && sent.has(row.id) && moved.includes(row.id) ? [result.draft] : [],
   );
   await discardSentDrafts(sql, drafts, now);
-  const copies = settled.flatMap(({ job: { id }, result, traceparent }) =>
+  const copies = settled.flatMap(({ row: { id }, result, traceparent }) =>
     result.filesCopy && sent.has(id) && moved.includes(id) ? [{ id, traceparent }] : [],
   );
   await openSentCopies(sql, copies, now);
@@ -100,16 +100,16 @@ export async function recordSends(
 
 /** Attempts that follow an unknown outcome: the process of the attempt before may have died. */
 const afterUnknown = (settled: readonly Settled<SendJobRow, SendResult>[]) =>
-  settled.flatMap(({ job, result: { attempt } }) =>
-    job.ambiguous && attempt ? [{ ...job, startedAt: attempt.startedAt }] : [],
+  settled.flatMap(({ row, result: { attempt } }) =>
+    row.ambiguous && attempt ? [{ ...row, startedAt: attempt.startedAt }] : [],
   );
 
 async function recordProgress(
   sql: Sql,
   settled: readonly Settled<SendJobRow, SendResult>[],
 ): Promise<void> {
-  const rows = settled.flatMap(({ job, result: { progress } }) =>
-    progress ? [{ id: job.id, ...progress }] : [],
+  const rows = settled.flatMap(({ row, result: { progress } }) =>
+    progress ? [{ id: row.id, ...progress }] : [],
   );
   if (rows.length === 0) return;
   await sql.query(PROGRESS, [
@@ -121,8 +121,8 @@ async function recordProgress(
 }
 
 async function recordRecipients(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]) {
-  const rows = settled.flatMap(({ job, result: { recipients } }) =>
-    recipients ? [{ id: job.id, ...recipients }] : [],
+  const rows = settled.flatMap(({ row, result: { recipients } }) =>
+    recipients ? [{ id: row.id, ...recipients }] : [],
   );
   if (rows.length === 0) return;
   await sql.query(RECIPIENTS, [
@@ -136,8 +136,8 @@ async function recordStoredCopies(
   sql: Sql,
   settled: readonly Settled<SendJobRow, SendResult>[],
 ): Promise<void> {
-  const rows = settled.flatMap(({ job, result: { stored } }) =>
-    stored ? [{ id: job.id, providerId: stored.providerId }] : [],
+  const rows = settled.flatMap(({ row, result: { stored } }) =>
+    stored ? [{ id: row.id, providerId: stored.providerId }] : [],
   );
   if (rows.length === 0) return;
   const values = columnsOf(rows, 'id', 'providerId');

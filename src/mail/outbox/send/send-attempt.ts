@@ -121,7 +121,7 @@ export interface SendResult {
 
 /** One attempt while it runs. */
 export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
-  job: SendJobRow;
+  row: SendJobRow;
   startedAt: Date;
   /** `null` when only the queue row is known, as after an unexpected error. */
   message: MessageToSend | null;

@@ -92,16 +92,16 @@ const TAKE = `
 
 async function endOpen(sql: Sql, id: string, ending: Ending): Promise<void> {
   const { at, notSent } = ending;
-  const [job] = await sql.query<SendJobRow>(TAKE, [id]);
-  if (!job) return;
+  const [row] = await sql.query<SendJobRow>(TAKE, [id]);
+  if (!row) return;
   const [draft] = await sql.query<SentDraft>(DRAFT, [id]);
   const move =
     notSent === null
-      ? ({ id, to: 'successful', route: job.route } as const)
+      ? ({ id, to: 'successful', route: row.route } as const)
       : ({ id, to: 'failed', reason: notSent } as const);
-  const attempt = lineOf(id, job.attempt, ending, null);
+  const attempt = lineOf(id, row.attempt, ending, null);
   const result = { ...NOTHING_TO_SEND.result, move, attempt, ...(draft ? { draft } : {}) };
-  await recordSends(sql, [{ job, next: { kind: 'done' }, result }], at);
+  await recordSends(sql, [{ row, next: { kind: 'done' }, result }], at);
 }
 
 const SEND_AGAIN = `

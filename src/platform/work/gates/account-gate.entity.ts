@@ -11,8 +11,8 @@ const AccountGateSchema = defineEntity({
     slotMs: p.integer().default(50),
     maxInFlight: p.smallint().default(8),
     /**
-     * Until this time the circuit breaker is stopped. After it, the breaker is testing: one row at a
-     * time runs until one reports `well`. `null` while the breaker is running.
+     * Until this time the circuit breaker is stopped. After it, the breaker is testing: one row at
+     * a time runs until one reports `well`. `null` while the breaker is running.
      */
     stoppedUntil: p.datetime().fieldName('closed_until').columnType('timestamptz').nullable(),
     /** Number of consecutive troubles (`RateGateSignal`). */

@@ -11,7 +11,7 @@ const MOST_CHARACTERS = 500;
 
 /** What the circuit breaker reads of an ended run. */
 export interface RateGateReport {
-  job: ClaimedRow;
+  row: ClaimedRow;
   gate?: RateGateSignal;
 }
 
@@ -23,7 +23,8 @@ interface GateUpdate {
   stop: { seconds: number; reason: string } | null;
 }
 
-// A pause that a server asked for (`stop`) lasts until its end, even if a row got through meanwhile.
+// A pause that a server asked for (`stop`) lasts until its end, even if a row got through
+// meanwhile.
 const WELL = `
   update account_gate set failures = 0,
     closed_until = case when failures >= ${TROUBLES_UNTIL_STOPPED} or closed_until <= now() then null else closed_until end,
@@ -73,9 +74,9 @@ export class RateGateSignals {
   async write(
     sql: Sql,
     reports: readonly RateGateReport[],
-    marked: (job: ClaimedRow) => boolean,
+    marked: (row: ClaimedRow) => boolean,
   ): Promise<() => void> {
-    const news = gather(reports, (job) => marked(job) || this.#troubled.has(job.gateId));
+    const news = gather(reports, (row) => marked(row) || this.#troubled.has(row.gateId));
     const well = [...news].flatMap(([gate, { well: isWell }]) => (isWell ? [gate] : []));
     const ill = [...news].filter(([, { trouble, stop }]) => trouble !== null || stop !== null);
     if (well.length > 0) await sql.query(WELL, [well]);
@@ -106,26 +107,26 @@ function reasonOf(signal: { reason: string } | null): string | null {
  */
 function gather(
   reports: readonly RateGateReport[],
-  needsWrite: (job: ClaimedRow) => boolean,
+  needsWrite: (row: ClaimedRow) => boolean,
 ): Map<string, GateUpdate> {
   const all = new Map<string, GateUpdate>();
   const reached = new Set<string>();
-  for (const { job, gate: signal } of reports) {
+  for (const { row, gate: signal } of reports) {
     if (!signal) continue;
     if (signal.kind === 'well') {
-      reached.add(job.gateId);
-      if (!needsWrite(job)) continue;
+      reached.add(row.gateId);
+      if (!needsWrite(row)) continue;
     }
-    const news = all.get(job.gateId) ?? { well: false, trouble: null, stop: null };
+    const news = all.get(row.gateId) ?? { well: false, trouble: null, stop: null };
     if (signal.kind === 'well') news.well = true;
     if (signal.kind === 'trouble')
       news.trouble = {
-        seen: Math.max(news.trouble?.seen ?? 0, job.gateFailures),
+        seen: Math.max(news.trouble?.seen ?? 0, row.gateFailures),
         reason: signal.reason,
       };
     if (signal.kind === 'stop' && signal.seconds >= (news.stop?.seconds ?? 0))
       news.stop = { seconds: signal.seconds, reason: signal.reason };
-    all.set(job.gateId, news);
+    all.set(row.gateId, news);
   }
   for (const gate of reached) {
     const news = all.get(gate);

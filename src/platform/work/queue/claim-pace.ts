@@ -118,8 +118,8 @@ export class ClaimPace {
    */
   #inMs({ nextMs, passedOver }: ClaimSummary): number | null {
     if (passedOver) {
-      // The claim missed a due row: another transaction has locked the row, or it lies below the scan
-      // floor.
+      // The claim missed a due row: another transaction has locked the row, or it lies below the
+      // scan floor.
       this.#fullScanAt = -Infinity;
       this.#blindClaims += 1;
       return backoff(PAUSE_MS, this.#blindClaims);

@@ -6,10 +6,11 @@ import { ROW_CLAIMED, ROW_WAITING } from './row-state.ts';
  * input.
  *
  * The claim reads the oldest due rows in the order of one partial index, `(run_at) where state =
- * 0`, and locks them with SKIP LOCKED. For each rate gate (account or webhook) it takes only as many
- * of these rows as the gate's concurrency and circuit breaker allow. It parks each other row: the
- * row gets a later time of its own, one interval of the gate after the row before it. So a row is
- * moved once and not by every claim, and one account with very many rows delays no other account.
+ * 0`, and locks them with SKIP LOCKED. For each rate gate (account or webhook) it takes only as
+ * many of these rows as the gate's concurrency and circuit breaker allow. It parks each other row:
+ * the row gets a later time of its own, one interval of the gate after the row before it. So a row
+ * is moved once and not by every claim, and one account with very many rows delays no other
+ * account.
  *
  * A claim takes fewer rows than there are free slots in these cases:
  *
@@ -25,8 +26,8 @@ import { ROW_CLAIMED, ROW_WAITING } from './row-state.ts';
 export interface ClaimSummary {
   /**
    * `seen`: number of oldest due rows that this claim has read. `parked`: how many of them it moved
-   * to later slots. `lowestMs`: due time of the earliest row that it has read, in milliseconds since
-   * 1970; `null` if there was none.
+   * to later slots. `lowestMs`: due time of the earliest row that it has read, in milliseconds
+   * since 1970; `null` if there was none.
    */
   seen: number;
   parked: number;
@@ -37,8 +38,8 @@ export interface ClaimSummary {
    */
   nextMs: number | null;
   /**
-   * Whether the claim missed a due row: another transaction has locked the row, or it lies below the
-   * scan floor.
+   * Whether the claim missed a due row: another transaction has locked the row, or it lies below
+   * the scan floor.
    */
   passedOver: boolean;
   /**
@@ -125,8 +126,8 @@ function dueRows({ table, gateColumn, deadlineColumn }: QueueTable): string {
 
 /**
  * For each rate gate: `most` rows in flight, `let_in` rows that its circuit breaker lets in, and
- * `wait_ms`, the delay for rows that the breaker turned away. A stopped breaker lets in no row, and a
- * testing one lets in one row at a time until one reports `well`.
+ * `wait_ms`, the delay for rows that the breaker turned away. A stopped breaker lets in no row, and
+ * a testing one lets in one row at a time until one reports `well`.
  *
  * A run that has ended, but whose result is not written yet, does not count among `most`. It does
  * count among `let_in`, because its result may be the one that stops the breaker.
@@ -170,9 +171,9 @@ function ranking({ table }: QueueTable): string {
 }
 
 /**
- * Parks rows that their rate gate does not let in: they move to later slots at the gate's pace. Rows that the circuit breaker
- * turned away wait longer, but never beyond their own deadline. Suspects that may not run yet get a
- * slot soon.
+ * Parks rows that their rate gate does not let in: they move to later slots at the gate's pace.
+ * Rows that the circuit breaker turned away wait longer, but never beyond their own deadline.
+ * Suspects that may not run yet get a slot soon.
  */
 function parking({ table, paceMs }: QueueTable): string {
   const perGate = 'select distinct gate, n, slot_ms from turned_away';

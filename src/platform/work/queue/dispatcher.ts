@@ -30,8 +30,8 @@ export interface ClaimedRow {
   /** When the row was promised to run. */
   dueAt: Date;
   /**
-   * Consecutive troubles of its rate gate when the row was claimed. At least 1 if the gate has been
-   * closed and no row has reported `well` since; 0 if the gate was well.
+   * Consecutive troubles of its rate gate when the row was claimed. At least 1 while the circuit
+   * breaker is stopped or testing; 0 if the gate was well.
    */
   gateFailures: number;
   /**
@@ -122,13 +122,15 @@ export interface Outcome<R> {
 /** A row that its rate gate delays by more than a minute beyond its promised time. */
 export interface LateRow {
   id: string;
-  /** For the user: why the circuit breaker is stopped, or that the row waits for the account's pace. */
+  /**
+   * For the user: why the circuit breaker is stopped, or that the row waits for the account's pace.
+   */
   reason: string;
 }
 
 /** A run whose queue row still belonged to this worker when it was settled. */
-export interface Settled<J extends ClaimedRow, R> extends Outcome<R> {
-  job: J;
+export interface Settled<Row extends ClaimedRow, R> extends Outcome<R> {
+  row: Row;
   /** Span of the run, as a `traceparent`, for work that follows; absent if nobody listens. */
   traceparent?: string | null;
 }
@@ -161,8 +163,8 @@ export interface QueueTable {
   permanent?: boolean;
   /**
    * Whether rows of this queue report rate gate signals and wait while their circuit breaker is
-   * stopped. Queues without it ignore breakers: an account that cannot send for an hour can still be
-   * read.
+   * stopped. Queues without it ignore breakers: an account that cannot send for an hour can still
+   * be read.
    */
   breaker?: boolean;
   /**
@@ -180,7 +182,7 @@ export interface QueueTable {
    * connection before the hand-off, other workers then take the row over at once. They need not
    * wait until that worker counts as dead: if it still lives, its hand-off is refused.
    */
-  inertUntilHandOff?: boolean;
+  noEffectBeforeHandOff?: boolean;
   /**
    * SQL of the time when a row `j` was created. After a failover, rows that were created on the new
    * server need no look-up. Absent: all due rows are looked up.
@@ -191,11 +193,11 @@ export interface QueueTable {
 }
 
 /**
- * Knows what the rows of one queue mean. `J` is the claimed row, `R` the result of a run, and `L`
+ * Knows what the rows of one queue mean. `Row` is the claimed row, `R` the result of a run, and `L`
  * what `QueueTable.loading` loads.
  */
 export interface Dispatcher<
-  J extends ClaimedRow = ClaimedRow,
+  Row extends ClaimedRow = ClaimedRow,
   R = unknown,
   L extends object = object,
 > {
@@ -219,31 +221,31 @@ export interface Dispatcher<
    * @returns null if nothing was done, because the hand-off was refused or `lease.signal` was
    *   aborted. The row then goes back as if it had never been claimed.
    */
-  run(job: J, lease: Lease, loaded: L | undefined): Promise<Outcome<R> | null>;
-  onError(job: J, error: unknown): Outcome<R>;
+  run(row: Row, lease: Lease, loaded: L | undefined): Promise<Outcome<R> | null>;
+  onError(row: Row, error: unknown): Outcome<R>;
   /**
    * Returns what to record for a row that was claimed during three deaths of its worker. Such a row
    * does not run again.
    */
-  onPoison(job: J): Outcome<R>;
+  onPoison(row: Row): Outcome<R>;
   /**
    * Called first in the transaction that writes results, before the rows are locked; some of them
    * may no longer belong to this worker. Locks what other code locks before rows of this queue
    * (`test/medium/sync-locks`), or sets what triggers of this queue read. Absent: nothing.
    */
-  beforeWriting?(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
+  beforeWriting?(sql: Sql, settled: readonly Settled<Row, R>[]): Promise<void>;
   /**
    * Writes what the runs did, in the transaction that settles their queue rows. It must not use the
    * network.
    */
-  record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
+  record(sql: Sql, settled: readonly Settled<Row, R>[]): Promise<void>;
   /**
    * Records results of runs whose claims were void when they ended: their worker had stood still
    * and counts as dead, or the database failed over without the claim. Other workers may have
    * claimed the rows since, and a result may come again. Called in a transaction of its own.
    * Absent: such results are dropped.
    */
-  recordFenced?(sql: Sql, fenced: readonly Settled<J, R>[]): Promise<void>;
+  recordFenced?(sql: Sql, fenced: readonly Settled<Row, R>[]): Promise<void>;
   /**
    * Reports rows that wait for their rate gate, each row once, in a transaction of its own. The
    * rows may have been claimed or removed since. Absent: late rows are not reported.

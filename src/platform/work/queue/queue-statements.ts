@@ -227,8 +227,8 @@ const DISCONNECTED = `
 const UNBEGUN =
   'j.worker_id = any(array(select id from disconnected)) and j.handoff_at is null and j.crashes < 1';
 
-const inert = (tables: readonly QueueTable[]) =>
-  tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
+const harmless = (tables: readonly QueueTable[]) =>
+  tables.filter(({ noEffectBeforeHandOff }) => noEffectBeforeHandOff);
 
 /**
  * A claimed row whose worker is no longer listed in `worker`. A sweep skipped the row, because a
@@ -263,11 +263,11 @@ export function sweepStatement(tables: readonly QueueTable[]): string {
  * @returns null if no queue allows it
  */
 export function rescueStatement(tables: readonly QueueTable[]): string | null {
-  const parts = inert(tables).map(
+  const parts = harmless(tables).map(
     ({ table }, index) => `q${index} as (${giveBack(table, UNBEGUN, BLAME)})`,
   );
   if (parts.length === 0) return null;
-  const names = inert(tables).map(
+  const names = harmless(tables).map(
     ({ queue }, index) => `select '${queue}' as queue, count(*)::int as rows from q${index}`,
   );
   return `with ${[DISCONNECTED, ...parts].join(',\n')} ${names.join(' union all ')}`;
@@ -310,7 +310,7 @@ export function beatStatement(tables: readonly QueueTable[], showsServer = true)
     ({ table }) =>
       `exists (select 1 from ${table} j where j.state = ${ROW_CLAIMED} and ${ORPHANED})`,
   );
-  const unbegun = inert(tables).map(
+  const unbegun = harmless(tables).map(
     ({ table }) =>
       `exists (select 1 from ${table} j where j.state = ${ROW_CLAIMED} and ${UNBEGUN})`,
   );

@@ -148,7 +148,7 @@ async function markRows(
   let count = 0;
   // A backlog may be long, and no worker begins before its rows are marked.
   await sql.query(`set local statement_timeout = ${MARKING_MS}`);
-  for (const table of tables.filter(({ inertUntilHandOff }) => inertUntilHandOff)) {
+  for (const table of tables.filter(({ noEffectBeforeHandOff }) => noEffectBeforeHandOff)) {
     const [found] = await sql.query<{ ids: string[] }>(dueRows(table, which), [since], {
       statementTimeoutMs: MARKING_MS,
     });
