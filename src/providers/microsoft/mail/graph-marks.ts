@@ -10,7 +10,7 @@ const MARK_HEADER = 'X-Message-Mark';
 /** Internet headers as named properties (MS-OXPROPS, PS_INTERNET_HEADERS). */
 export const MARK_PROPERTY = `String {00020386-0000-0000-C000-000000000046} Name ${MARK_HEADER}`;
 
-/** The mark of a message: it tells nothing about the message, and nobody can guess it. */
+/** The mark of a message. It reveals nothing about the message and cannot be guessed. */
 export const markOf = (messageIdHeader: string): string =>
   hash('sha256', messageIdHeader, 'base64url').slice(0, 22);
 
