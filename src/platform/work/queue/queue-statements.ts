@@ -90,12 +90,14 @@ const settledRows = ({ table, permanent }: QueueTable): string =>
  * Builds the statements of one queue. Each text is constant, so each connection prepares it once.
  */
 export function queueStatements(queue: QueueTable, reportsLate = false): QueueStatements {
-  const { table, permanent, loading } = queue;
+  const { table, permanent, loading, attemptAssumedColumn } = queue;
   const settled = settledRows(queue);
+  // From now on an attempt is known.
+  const handedOff = `handoff_at = clock_timestamp()${attemptAssumedColumn ? `, ${attemptAssumedColumn} = false` : ''}`;
   return {
     claim: claimStatement(queue, reportsLate),
     handOff: `
-      update ${table} j set handoff_at = clock_timestamp() where ${STILL_CLAIMED} and j.worker_id = $3
+      update ${table} j set ${handedOff} where ${STILL_CLAIMED} and j.worker_id = $3
       returning j.id`,
     load: loading ? loadStatement(table, loading) : null,
     lock: `select from ${table} where id = any($1::uuid[]) order by id for update`,
