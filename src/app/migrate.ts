@@ -44,7 +44,7 @@ async function withOrm<T>(url: string, work: (orm: MikroORM) => Promise<T>): Pro
 /**
  * Brings the schema up to date. It can safely run twice and in several processes at once; the
  * second one waits and has nothing to do. Each migration has a transaction of its own. If one has
- * to wait for a lock, it gives up soon, so that nobody waits behind it for long, and is tried again.
+ * to wait for a lock, it gives up soon and is tried again, because others queue behind it.
  * @param onMigration called when a migration begins, with its name, its place among the pending
  *   ones, and their number
  * @param patience default: 2 s in each of 30 tries, within five minutes
