@@ -159,6 +159,25 @@ describe('a database server that was promoted', () => {
     );
   });
 
+  it('counts no crash of a row whose worker has moved there, although a transaction held the row during a sweep', async () => {
+    const id = await row(-5, 1);
+    await sql.query(
+      `insert into worker (id, host, pid, seen_at, moved_at) values (7, 'moved', 1, now() - interval '9 s', now())`,
+    );
+    const sweep = () => sql.query(sweepStatement([SEND]), [true]);
+    await sql.transaction(async (holding) => {
+      await holding.query('select from send_job where id = $1 for update', [id]);
+      await sweep();
+    });
+    await sweep();
+    expect(await sql.query('select state, crashes from send_job')).toEqual([
+      { state: 0, crashes: 0 },
+    ]);
+    await sweep();
+    expect(await sql.query('select from worker')).toEqual([]);
+    expect(await sql.query('select from lost_worker')).toEqual([]);
+  });
+
   it('shows by its heartbeats what it lacks if it was restarted after its promotion', async () => {
     const seen = Date.now() / 1000;
     expect(await lostSeconds(sql, null)).toBeNull();

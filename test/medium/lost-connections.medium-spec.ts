@@ -1,11 +1,21 @@
+import { spawnSync } from 'node:child_process';
 import { EntityManager } from '@mikro-orm/postgresql';
 import { Application } from '../../src/accounts/applications/application.entity.ts';
 import { sqlOf } from '../../src/platform/database/orm-transactions.ts';
+import { Readiness } from '../../src/platform/work/readiness.ts';
 import { Database, type Sql, SqlPool } from '../../src/platform/database/sql.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
 const POOL = 2;
+/** A program that ends all other connections to the database. */
+const END_ALL = `
+  import pg from 'pg';
+  const client = new pg.Client({ connectionString: process.env.URL_OF_TEST });
+  await client.connect();
+  await client.query(
+    "select pg_terminate_backend(pid, 5000) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()");
+  await client.end();`;
 
 /**
  * Connections end in the middle of a transaction when a database restarts or an administrator
@@ -41,6 +51,20 @@ describe('connections that are lost in the middle of a transaction', () => {
     for (let times = 0; times <= POOL; times += 1)
       await expect(database.transaction(lose)).rejects.toThrow();
     expect(await database.query('select 1 as one')).toEqual([{ one: 1 }]);
+  });
+
+  it('do not make a process unready if they were idle in its pools', async () => {
+    const database = server.app.get(Database);
+    // The pool opens all of its connections.
+    await Promise.all(Array.from({ length: POOL }, () => database.query('select pg_sleep(0.1)')));
+    // While this process stands still, it reads nothing of what the server says.
+    const { status } = spawnSync(process.execPath, ['--input-type=module', '-e', END_ALL], {
+      env: { ...process.env, URL_OF_TEST: server.database.url },
+      cwd: import.meta.dirname,
+    });
+    expect(status).toBe(0);
+    const results = await server.app.get(Readiness).results();
+    expect(results.filter(({ problem }) => problem !== null)).toEqual([]);
   });
 
   it('are replaced by the pool of the ORM', async () => {

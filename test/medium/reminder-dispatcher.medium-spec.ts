@@ -36,6 +36,7 @@ import {
   type ReminderRow,
   startReminderFixture,
 } from '../support/reminder-fixture.ts';
+import { markByFailover } from '../support/marked-by-failover.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { TestClock } from '../support/test-clock.ts';
 
@@ -340,6 +341,17 @@ describe('a reminder that is due', () => {
       const { next } = await fire(id, { ambiguous: true });
       const at = new Date(clock.now().getTime() + 45_000);
       expect(next).toEqual({ kind: 'again', at, ambiguous: true });
+    });
+
+    it('is looked up in time for its event if a failover marked it', async () => {
+      const { event, id } = await due(notificationOf.email(30), freshAddress());
+      await fixture.database.query(
+        `update reminder set expires_at = now() + interval '20 s' where id = $1`,
+        [id],
+      );
+      await markByFailover(fixture.database, dispatcher.table);
+      const { run_at, expires_at } = await reminder(event);
+      expect(expires_at.getTime() - run_at!.getTime()).toBe(10_000);
     });
 
     it('is looked up even when the event has begun meanwhile', async () => {

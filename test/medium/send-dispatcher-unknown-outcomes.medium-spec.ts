@@ -15,43 +15,6 @@ describe('SendDispatcher: unknown outcomes', () => {
     send = one;
   });
 
-  describe('of a message with a single attempt that a failover marked before it', () => {
-    const marked = async (columns = {}) => {
-      const id = await send.accept({ retry_limit_datetime: 0 }, columns);
-      await send.database.query('update send_job set ambiguous = true where id = $1', [id]);
-      send.clock.advance(15_000);
-      return id;
-    };
-
-    it('sends it once a look-up proves that it was not sent', async () => {
-      const id = await marked();
-      await send.toTheEnd(id);
-      expect(send.server.lookUps).toBe(1);
-      expect(send.server.taken).toHaveLength(1);
-      expect(await send.job(id)).toMatchObject({ status: 'successful' });
-    });
-
-    it('sends it after three look-ups that prove nothing, if it may arrive twice', async () => {
-      send.server.lookUp = { found: false, conclusive: false };
-      const id = await marked();
-      await send.toTheEnd(id);
-      expect(send.server.lookUps).toBe(3);
-      expect(send.server.taken).toHaveLength(1);
-      expect(await send.job(id)).toMatchObject({ status: 'successful' });
-      const other = await marked({ on_unknown: 'fail' });
-      await send.toTheEnd(other);
-      expect(send.server.taken).toHaveLength(1);
-    });
-
-    it('does not send it later than any other that had to wait', async () => {
-      const id = await marked();
-      send.clock.advance(3_660_000);
-      await send.toTheEnd(id);
-      expect(send.server.taken).toEqual([]);
-      expect(await send.job(id)).toMatchObject({ status: 'failed' });
-    });
-  });
-
   const rules = async (id: string) =>
     (await send.job(id)).attempts.map(({ outcome, rule }: Record<string, string>) => [
       outcome,

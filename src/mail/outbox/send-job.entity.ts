@@ -46,6 +46,11 @@ const SendJobSchema = defineEntity({
      * unknown, and the last attempt that left it unknown; `null` if none.
      */
     deferred: p.json<{ attempt: number; emails: string[] }>().fieldName('put_off').nullable(),
+    /**
+     * Whether the row is `ambiguous` only because the database failed over: no attempt of unknown
+     * outcome is known (ADR 0139).
+     */
+    attemptAssumed: p.boolean().default(false),
     ...tracedColumns,
   },
 });

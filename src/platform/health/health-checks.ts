@@ -2,7 +2,7 @@ import { MikroORM } from '@mikro-orm/postgresql';
 import { Inject, Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { databaseAddress } from '../work/workers/database-identity.ts';
-import { describeDatabaseTrouble } from '../database/health/database-trouble.ts';
+import { describeDatabaseTrouble, onOpenConnection } from '../database/health/database-trouble.ts';
 import { connectionTo } from '../database/database-hosts.ts';
 import { refusedWrite } from '../database/health/refused-writes.ts';
 import { type CheckResult, type Problem, Readiness, STOPPING } from '../work/readiness.ts';
@@ -75,7 +75,9 @@ export class HealthChecks implements OnModuleInit {
 
   async #databaseProblem(): Promise<Problem | string | null> {
     try {
-      const [row] = await this.database.query<{ standby: boolean; readOnly: boolean }>(ACCEPTS);
+      const [row] = await onOpenConnection(() =>
+        this.database.query<{ standby: boolean; readOnly: boolean }>(ACCEPTS),
+      );
       if (row?.standby !== false) return 'is a standby and accepts no writes';
       const { connectionString } = connectionTo(this.config.database.url);
       const code = row.readOnly ? READ_ONLY : refusedWrite(connectionString);

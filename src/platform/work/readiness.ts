@@ -1,4 +1,8 @@
-import { databaseTrouble, describeDatabaseTrouble } from '../database/health/database-trouble.ts';
+import {
+  databaseTrouble,
+  describeDatabaseTrouble,
+  onOpenConnection,
+} from '../database/health/database-trouble.ts';
 
 /** Why a process is not ready. */
 export interface Problem {
@@ -74,7 +78,7 @@ async function problemOf(check: ReadinessCheck): Promise<Problem | string | null
   const { promise: late, resolve } = Promise.withResolvers<string>();
   const timer = setTimeout(() => resolve('no answer within two seconds'), CHECK_LIMIT_MS);
   try {
-    return await Promise.race([check(), late]);
+    return await Promise.race([onOpenConnection(async () => check()), late]);
   } catch (error) {
     // The error may name hosts and users.
     return databaseTrouble(error)

@@ -23,6 +23,7 @@ import {
 } from './reminder-transitions.ts';
 import {
   decideReminder,
+  LAST_BEFORE_SECONDS,
   nextReminderLookUp,
   type ReminderDecision,
   type ReminderDelivery,
@@ -99,6 +100,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
     columns: { lookUps: 'look_ups' },
     paceMs: PACE_MS,
     noEffectBeforeHandOff: true,
+    lookUpBy: `(select r.expires_at - interval '${LAST_BEFORE_SECONDS} s' from reminder r where r.id = j.id)`,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;

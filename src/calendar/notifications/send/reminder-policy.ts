@@ -51,7 +51,7 @@ const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
  * The last attempt is made this long before the event, so that the recipient can still read the
  * reminder.
  */
-const LAST_BEFORE_SECONDS = 10;
+export const LAST_BEFORE_SECONDS = 10;
 /** Shortest time between two attempts. */
 const LEAST_SECONDS = 5;
 /**

@@ -217,8 +217,8 @@ export class DirectSends implements OnModuleDestroy {
   ): Promise<DirectResult> {
     const row: SendJobRow = {
       id, fence: 0, attempt: 1, ambiguous: false, gateId: accountId, dueAt: at, gateFailures: 0, retryLimitAt: at,
-      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, deferred: null, held: false, paused: false,
-      direct: true,
+      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, deferred: null, attemptAssumed: false, held: false,
+      paused: false, direct: true,
     }; // prettier-ignore
     const outcomes = [await this.#attempt(row, message, lease)];
     if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message, row))) {

@@ -16,11 +16,11 @@ import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 const PROGRESS = `
   update send_job j
   set route = x.route, failures = x.failures, look_ups = x.look_ups, resend_attempt = x.resend_attempt,
-      put_off = x.put_off
-  from unnest($1::uuid[], $2::text[], $3::smallint[], $4::smallint[], $5::smallint[], $6::jsonb[])
-    x(id, route, failures, look_ups, resend_attempt, put_off)
-  where j.id = x.id and (j.route, j.failures, j.look_ups, j.resend_attempt, j.put_off)
-    is distinct from (x.route, x.failures, x.look_ups, x.resend_attempt, x.put_off)`;
+      put_off = x.put_off, attempt_assumed = x.attempt_assumed
+  from unnest($1::uuid[], $2::text[], $3::smallint[], $4::smallint[], $5::smallint[], $6::jsonb[], $7::boolean[])
+    x(id, route, failures, look_ups, resend_attempt, put_off, attempt_assumed)
+  where j.id = x.id and (j.route, j.failures, j.look_ups, j.resend_attempt, j.put_off, j.attempt_assumed)
+    is distinct from (x.route, x.failures, x.look_ups, x.resend_attempt, x.put_off, x.attempt_assumed)`;
 
 const RECIPIENTS = `
   update outbox_message m
@@ -117,6 +117,7 @@ async function recordProgress(
     rows.map(({ failures }) => Math.min(failures, MOST_FAILURES)),
     ...columnsOf(rows, 'lookUps', 'resendAttempt'),
     rows.map(({ deferred }) => deferred && JSON.stringify(deferred)),
+    rows.map(({ attemptAssumed }) => attemptAssumed),
   ]);
 }
 

@@ -68,6 +68,11 @@ export interface RouteProgress {
    * one.
    */
   deferred: { attempt: number; emails: readonly string[] } | null;
+  /**
+   * Whether the outcome is unknown only because the database failed over, and may lack an attempt
+   * (ADR 0139). False once an attempt has been handed off.
+   */
+  attemptAssumed: boolean;
 }
 
 /** A claimed row of `send_job`. */

@@ -66,10 +66,12 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
       held: 'held',
       traceparent: 'traceparent',
       paused: 'paused',
+      attemptAssumed: 'attempt_assumed',
     },
     breaker: true,
     noEffectBeforeHandOff: true,
     createdAt: '(select s.created_at from job_status s where s.id = j.id)',
+    attemptAssumedColumn: 'attempt_assumed',
     deadlineColumn: 'retry_limit_at',
     loading: LOADING,
   };

@@ -70,26 +70,40 @@ export function lastStartOf(row: Times): Date {
 export const isTooLate = (row: Times, now: Date): boolean => now > lastStartOf(row);
 
 /**
- * When a message is no longer sent after a look-up: its retry limit, or `lastStartOf` if it was
- * never attempted. Only a failover of the database makes such a message look attempted (ADR 0127);
- * each of its claims was then a look-up that proved nothing, or is the current one.
+ * When a message is no longer sent after look-ups that proved nothing: its retry limit, or
+ * `lastStartOf` if only a failover makes it look attempted.
  */
 export function resendLimitOf(row: SendJobRow): Date {
-  return row.attempt === row.lookUps + 1 ? lastStartOf(row) : row.retryLimitAt;
+  return row.attemptAssumed ? lastStartOf(row) : row.retryLimitAt;
 }
 
-/** Whether an attempt before the current one was made, or may have been. */
-export const mayHaveBeenAttempted = ({ attempt, ambiguous }: SendJobRow): boolean =>
-  attempt > 1 || ambiguous;
+/**
+ * Whether an attempt before the current one was made, or may have been. An attempt that is only
+ * assumed does not count (`SendJobRow.attemptAssumed`).
+ */
+const mayHaveBeenAttempted = (row: SendJobRow) =>
+  row.attemptAssumed ? row.failures > 0 || row.route === 'relay' : row.attempt > 1 || row.ambiguous;
+
+/**
+ * From when on a message is later than its sender allows; `null` if it may be late, or if it may
+ * have been attempted.
+ */
+export function missedFrom({ row, message }: Pick<Attempt, 'row' | 'message'>): Date | null {
+  if (message?.onMissed !== 'skip' || mayHaveBeenAttempted(row)) return null;
+  // Whole seconds count.
+  return new Date(row.dueAt.getTime() + ((message.maxLatenessSeconds ?? 0) + 1) * 1000);
+}
 
 /**
  * Whole seconds by which a message that was never attempted is later than its sender allows. 0
  * means the message may be sent now.
  */
-export function secondsMissed({ row, message, startedAt }: Attempt): number {
-  if (message?.onMissed !== 'skip' || mayHaveBeenAttempted(row)) return 0;
-  const late = Math.floor((startedAt.getTime() - row.dueAt.getTime()) / 1000);
-  return late > (message.maxLatenessSeconds ?? 0) ? late : 0;
+export function secondsMissed(attempt: Attempt): number {
+  const { row, startedAt } = attempt;
+  const from = missedFrom(attempt);
+  return from && startedAt >= from
+    ? Math.floor((startedAt.getTime() - row.dueAt.getTime()) / 1000)
+    : 0;
 }
 
 /**
@@ -234,14 +248,19 @@ function nextOf(decision: Decision, now: Date): Date | null {
   return decision.kind === 'retry' ? decision.at : now;
 }
 
-function progressOf({ row, route, failures }: Attempt, { code }: AttemptEnd, decision: Decision) {
+function progressOf(
+  { row, route, failures, handedOff }: Attempt,
+  { code }: AttemptEnd,
+  decision: Decision,
+) {
   const unknown = code === 'outcome-unknown';
+  const attemptAssumed = unknown && row.attemptAssumed && !handedOff;
   const resent = decision.kind === 'resend' || (!unknown && isResent(row));
   const lookUps = unknown && !resent ? row.lookUps : 0;
   const resendAttempt = resent ? row.attempt + 1 : null;
   if (decision.kind === 'switch')
-    return { route: 'relay' as const, failures: 0, lookUps, resendAttempt };
-  return { route, failures, lookUps, resendAttempt };
+    return { route: 'relay' as const, failures: 0, lookUps, resendAttempt, attemptAssumed };
+  return { route, failures, lookUps, resendAttempt, attemptAssumed };
 }
 
 function deferredAfter({ row }: Attempt, { code, deferred }: AttemptEnd, { kind }: Decision) {

@@ -8,12 +8,22 @@ import { databaseTrouble } from '../../../platform/database/health/database-trou
 import { ProviderAccounts } from '../../../accounts/grants/provider-accounts.ts';
 import type { SentLookup } from '../../../providers/port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
+import type { OnUnknown } from '../accept/outbox-content.ts';
 import { decideLookUp, decideRetry, decideUnproven, isRelayDue } from './retry-policy.ts';
-import type { Attempt, LoadedAttempt, SendResult } from './send-attempt.ts';
+import type {
+  Attempt,
+  AttemptEnd,
+  LoadedAttempt,
+  MessageToSend,
+  SendResult,
+} from './send-attempt.ts';
 import {
   concluded,
+  deadlineOf,
+  type Decision,
   deferredBefore,
   lastStartOf,
+  missedFrom,
   remaining,
   resendLimitOf,
   sent,
@@ -25,6 +35,9 @@ const SIMILAR =
   'a message with the same recipients and subject was found among the sent messages, which may be this one';
 const FOUND = 'found among the sent messages';
 const NOT_FOUND = 'the outcome is unknown, and it was not found among the sent messages';
+const FAILED_OVER = 'the database failed over, and may lack an attempt to send it';
+/** Time that a look-up has before the message would be too late. */
+const LOOK_UP_MS = 5_000;
 
 /** Finds out whether an earlier attempt of unknown outcome sent its message (ADR 0019). */
 @Injectable()
@@ -53,7 +66,8 @@ export class UnknownOutcomes {
     if (looked.found && message.accepted.length === 0)
       return this.#found({ ...attempt, handedOff: true });
     if (looked.found || !looked.conclusive) return this.#unproven(attempt, looked.similar === true);
-    if (startedAt >= resendLimitOf(row)) {
+    // What failed over without an attempt is as late as any message that had to wait.
+    if (!row.attemptAssumed && startedAt >= row.retryLimitAt) {
       const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
       return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'deadline' });
     }
@@ -73,8 +87,13 @@ export class UnknownOutcomes {
     // Each attempt either failed or was a look-up. The few that only waited for our own limit count
     // as look-ups here; they make the next wait longer.
     const lookUps = made - attempt.failures;
-    const decision = decideLookUp(lookUps, now, retryLimitAt);
-    return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
+    const onUnknown = attempt.message ? this.#onUnknown(attempt.message) : 'fail';
+    const decision = inTime(attempt, decideLookUp(lookUps, now, retryLimitAt), now, onUnknown);
+    return concluded(attempt, now, unknownEnd(attempt, detail), decision);
+  }
+
+  #onUnknown({ onUnknown }: MessageToSend): OnUnknown {
+    return onUnknown ?? this.config.outbox.onUnknown;
   }
 
   async #lookUp({ route, message, row }: LoadedAttempt): Promise<SentLookup> {
@@ -132,10 +151,29 @@ export class UnknownOutcomes {
     const { row, message } = attempt;
     const lookUps = row.lookUps + 1;
     const now = this.clock.now();
-    const onUnknown = similar ? 'fail' : (message.onUnknown ?? this.config.outbox.onUnknown);
-    const decision = decideUnproven(lookUps, now, resendLimitOf(row), onUnknown);
-    const detail = similar ? SIMILAR : PROVES_NOTHING;
-    const end = { code: 'outcome-unknown', phase: null, detail } as const;
+    const onUnknown = similar ? 'fail' : this.#onUnknown(message);
+    const next = decideUnproven(lookUps, now, resendLimitOf(row), onUnknown);
+    const decision = inTime(attempt, next, now, onUnknown);
+    const end = unknownEnd(attempt, similar ? SIMILAR : PROVES_NOTHING);
     return concluded({ ...attempt, row: { ...row, lookUps } }, now, end, decision);
   }
+}
+
+function unknownEnd({ row: { attemptAssumed } }: Attempt, detail: string): AttemptEnd {
+  const text = attemptAssumed ? `${FAILED_OVER}; ${detail}` : detail;
+  return { code: 'outcome-unknown', phase: null, detail: text };
+}
+
+/**
+ * Sends a message that may arrive twice, and of which no attempt is known, instead of a look-up
+ * after which it would be too late (ADR 0139).
+ * @param decision what follows otherwise
+ */
+function inTime(attempt: Attempt, decision: Decision, now: Date, onUnknown: OnUnknown): Decision {
+  if (!attempt.row.attemptAssumed || onUnknown === 'fail' || decision.kind !== 'retry')
+    return decision;
+  const ends = [deadlineOf(attempt.row), missedFrom(attempt)].flatMap((end) => end ?? []);
+  const last = Math.min(...ends.map((end) => end.getTime()));
+  const hasTime = decision.at.getTime() <= last - LOOK_UP_MS;
+  return hasTime || now.getTime() >= last ? decision : { kind: 'resend', rule: 'resend' };
 }

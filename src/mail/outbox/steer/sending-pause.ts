@@ -4,7 +4,7 @@ import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import type { Outcome } from '../../../platform/work/queue/dispatcher.ts';
 import { type AccountPause, MAY_SEND } from '../../../accounts/grants/provider-accounts.ts';
 import { type LoadedAttempt, NOTHING_TO_SEND, type SendResult } from '../send/send-attempt.ts';
-import { concluded, deadlineOf, mayHaveBeenAttempted } from '../send/send-verdict.ts';
+import { concluded, deadlineOf, missedFrom } from '../send/send-verdict.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
@@ -39,16 +39,14 @@ export function whilePaused(attempt: LoadedAttempt): Outcome<SendResult> | null 
   const { row, startedAt, message } = attempt;
   const { pause } = message.account;
   if (!pause) return null;
-  const { dueAt } = row;
   const deadline = deadlineOf(row);
   if (startedAt >= deadline) {
     const end = { code: 'temporary', phase: null, detail: pause.text } as const;
     return concluded(attempt, startedAt, end, { kind: 'stop', rule: 'deadline' });
   }
   const ends = [startedAt.getTime() + LOOK_AGAIN_MS, deadline.getTime()];
-  const { onMissed, maxLatenessSeconds } = message;
-  if (onMissed === 'skip' && !mayHaveBeenAttempted(row))
-    ends.push(dueAt.getTime() + ((maxLatenessSeconds ?? 0) + 1) * 1000);
+  const missed = missedFrom(attempt);
+  if (missed) ends.push(missed.getTime());
   const at = new Date(Math.max(Math.min(...ends), startedAt.getTime() + 1000));
   const move = { id: row.id, to: 'delayed', reason: pause.text } as const;
   return {

@@ -88,7 +88,7 @@ const TAKE = `
   delete from send_job where id = $1
   returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", 0 as "gateFailures",
     retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps", resend_attempt as "resendAttempt",
-    put_off as "deferred", held, paused`;
+    put_off as "deferred", attempt_assumed as "attemptAssumed", held, paused`;
 
 async function endOpen(sql: Sql, id: string, ending: Ending): Promise<void> {
   const { at, notSent } = ending;
@@ -106,7 +106,7 @@ async function endOpen(sql: Sql, id: string, ending: Ending): Promise<void> {
 
 const SEND_AGAIN = `
   update send_job set ambiguous = false, look_ups = 0, resend_attempt = null, put_off = null,
-    run_at = greatest(now(), due_at)
+    attempt_assumed = false, run_at = greatest(now(), due_at)
   where id = $1 and state = ${ROW_WAITING} returning attempt`;
 
 async function sendAgain(sql: Sql, { id, held }: SeenSend, why: string, at: Date): Promise<void> {

@@ -13,6 +13,7 @@ import { giveSlotBack, letOneThrough } from '../../../platform/work/gates/rate-g
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import { cancellationReason } from './cancellation-reason.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
+import { SINGLE_ATTEMPT_SECONDS } from '../send/send-attempt.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
@@ -57,6 +58,11 @@ const MAY_LOOK_UP = `exists (
     and j.attempt - l.attempt + 1 = (
       select count(*) from job_attempt k where k.job_id = j.id and k.id >= l.id and k.route is null))`;
 
+/** Until when a message of unknown outcome may be sent again: `resendLimitOf`. */
+const SEND_BY = `
+  case when j.attempt_assumed and j.retry_limit_at <= j.due_at
+    then j.due_at + interval '${SINGLE_ATTEMPT_SECONDS} s' else j.retry_limit_at end`;
+
 const see = (lock: string): string => `
   with locked as materialized (
     select * from send_job where id = any($1::uuid[]) order by id ${lock})
@@ -64,7 +70,7 @@ const see = (lock: string): string => `
     exists (select from send_job q where q.id = s.id) as queued, j.id is not null as locked,
     j.state <> ${ROW_WAITING} as running, j.due_at > now() as early, j.held, j.ambiguous,
     j.attempt = 0 and j.run_at > j.due_at and j.run_at > now() as paced,
-    j.fence = 0 and j.ambiguous as "inRequest", j.retry_limit_at <= now() as over,
+    j.fence = 0 and j.ambiguous as "inRequest", ${SEND_BY} <= now() as over,
     coalesce(${MAY_LOOK_UP}, false) as "mayLookUp", coalesce(m.accepted, '{}') as accepted, m.id is not null as "hasContent"
   from job_status s left join locked j on j.id = s.id left join outbox_message m on m.id = s.id
   where s.id = any($1::uuid[])

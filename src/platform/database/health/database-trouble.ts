@@ -62,6 +62,35 @@ export function mayBeCommitted(error: unknown): boolean {
   return !(typeof message === 'string' && NOT_CONNECTED.test(message));
 }
 
+/** A connection that was open, and that its server or the network has ended. */
+const CUT_CODES = /^(57P01|57P02|08006|ECONNRESET|EPIPE)$/;
+const CUT_MESSAGES =
+  /^(Connection terminated|Connection ended|Client has encountered a connection error)/;
+/** Several connections of a pool may have been cut together. */
+const MOST_CUT = 3;
+
+function isCut(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (typeof code === 'string') return CUT_CODES.test(code);
+  return typeof message === 'string' && CUT_MESSAGES.test(message);
+}
+
+/**
+ * Reads something on a connection that is open, so that an error says what the server is like at
+ * present. A connection that waited in a pool may have been cut meanwhile, and its error says
+ * nothing about the server: the read is then repeated, three times at most.
+ * @param read changes nothing
+ */
+export async function onOpenConnection<T>(read: () => Promise<T>): Promise<T> {
+  for (let cut = 0; ; cut += 1) {
+    try {
+      return await read();
+    } catch (error) {
+      if (cut === MOST_CUT || !isCut(error)) throw error;
+    }
+  }
+}
+
 /** What an error of the driver means, by SQLSTATE or code of the network. */
 const MEANINGS: readonly (readonly [RegExp, string])[] = [
   [/^28/, 'refuses the user or the password of DATABASE_URL'],

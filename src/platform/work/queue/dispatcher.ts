@@ -188,6 +188,16 @@ export interface QueueTable {
    * server need no look-up. Absent: all due rows are looked up.
    */
   createdAt?: string;
+  /**
+   * Column that a failover sets on rows that it marks as `ambiguous` although the database knows of
+   * no attempt. The next hand-off clears it. Absent: the queue makes no difference.
+   */
+  attemptAssumedColumn?: string;
+  /**
+   * SQL of the latest time at which a look-up of row `j` is of use. After a failover it is made by
+   * then, even before its usual wait is over. Absent: it waits its full time.
+   */
+  lookUpBy?: string;
   /** What `Dispatcher.run` gets with the row. Absent: the queue loads nothing. */
   loading?: RowLoading;
 }

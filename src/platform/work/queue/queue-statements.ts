@@ -91,12 +91,14 @@ const settledRows = ({ table, permanent }: QueueTable): string =>
  * Builds the statements of one queue. Each text is constant, so each connection prepares it once.
  */
 export function queueStatements(queue: QueueTable, reportsLate = false): QueueStatements {
-  const { table, permanent, loading } = queue;
+  const { table, permanent, loading, attemptAssumedColumn } = queue;
   const settled = settledRows(queue);
+  // From now on an attempt is known.
+  const handedOff = `handoff_at = clock_timestamp()${attemptAssumedColumn ? `, ${attemptAssumedColumn} = false` : ''}`;
   return {
     claim: claimStatement(queue, reportsLate),
     handOff: `
-      update ${table} j set handoff_at = clock_timestamp() where ${STILL_CLAIMED} and j.worker_id = $3
+      update ${table} j set ${handedOff} where ${STILL_CLAIMED} and j.worker_id = $3
       returning j.id`,
     load: loading ? loadStatement(table, loading) : null,
     lock: `select from ${table} where id = any($1::uuid[]) order by id for update`,
@@ -245,9 +247,18 @@ const ORPHANED = '(j.worker_id = any(array(select id from worker))) is not true'
 export function sweepStatement(tables: readonly QueueTable[]): string {
   // Compares with the ids that were just deleted, and not with the time: a worker that has just
   // sent a heartbeat again keeps its claims.
-  const dead = `(j.worker_id = any(array(select id from dead)) or ${ORPHANED})`;
+  const dead = `(j.worker_id = any(array(select id from dead union all select id from moved)) or ${ORPHANED})`;
   const parts = tables.map(({ table }, index) => `q${index} as (${giveBack(table, dead, BLAME)})`);
-  return `with dead as (delete from worker where $1 and seen_at < now() - interval '${DEAD_AFTER_SECONDS} s' returning *),
+  const claims = tables.map(
+    ({ table }) => `exists (select from ${table} j where j.state = 1 and j.worker_id = w.id)`,
+  );
+  const silent = `$1 and w.seen_at < now() - interval '${DEAD_AFTER_SECONDS} s'`;
+  // One that has moved stays listed while it has claims: without it, a row that a transaction held
+  // during this sweep would count as orphaned, and its move as a crash.
+  return `with moved as materialized (select w.id from worker w where ${silent} and w.moved_at is not null),
+    dead as (
+      delete from worker w
+      where ${silent} and case when w.moved_at is null then true else not (${claims.join(' or ')}) end returning *),
     died as (select id, host, pid, started_at, seen_at from dead where moved_at is null),
     lost as (insert into lost_worker (id, host, pid, started_at, seen_at) select * from died),
     ${parts.join(',\n')}

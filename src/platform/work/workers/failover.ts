@@ -199,13 +199,21 @@ const dueRows = ({ table, createdAt }: QueueTable, which: 'all' | 'waiting'): st
 /**
  * Marks the rows $1. A message that has just left, or leaves from the old server when it becomes
  * due, appears in the Sent folder with a delay. A claimed row also gets the hand-off marker, which
- * may be missing here: the row then waits as long after a worker has given it back. `waiting`
- * leaves out rows that a worker of the new server has claimed meanwhile.
+ * may be missing here: the row then waits as long after a worker has given it back. A row that was
+ * never claimed gets a fencing token, because it would else look like a send within a request.
+ * `waiting` leaves out rows that a worker of the new server has claimed meanwhile.
  */
-const mark = ({ table }: QueueTable, which: 'all' | 'waiting'): string => `
-  update ${table} set ambiguous = true,
+const mark = (
+  { table, attemptAssumedColumn, lookUpBy }: QueueTable,
+  which: 'all' | 'waiting',
+): string => `
+  update ${table} j set ambiguous = true,
+    ${attemptAssumedColumn ? `${attemptAssumedColumn} = ${attemptAssumedColumn} or (not ambiguous and handoff_at is null),` : ''}
+    fence = case when state = ${ROW_WAITING} and not ambiguous then greatest(fence, 1) else fence end,
     handoff_at = case when state = ${ROW_CLAIMED} then coalesce(handoff_at, now()) else handoff_at end,
-    run_at = case when state = ${ROW_WAITING} then greatest(run_at, now()) + interval '${AMBIGUOUS_WAIT_SECONDS} s' else run_at end
+    run_at = case when state = ${ROW_WAITING}
+      then least(greatest(run_at, now()) + interval '${AMBIGUOUS_WAIT_SECONDS} s', greatest(run_at, now(), ${lookUpBy ?? "'infinity'"}))
+      else run_at end
   where id = any(array(
     select id from ${table} where id = any($1::uuid[]) ${which === 'waiting' ? `and state = ${ROW_WAITING} and not ambiguous` : ''}
     order by id for update))

@@ -88,13 +88,16 @@ export class GraphChanges {
     try {
       return await this.#list(account, cursor, unlisted, request);
     } catch (error) {
-      const isNewsRead = !request.beganAt || cursor.roundAt >= request.beganAt.getTime();
+      const isNewsRead = !request.beganAt || cursor.passAt === request.beganAt.getTime();
       if (!(error instanceof BudgetExhaustedError) || isNewsRead) throw error;
       return this.#beginRound(account, cursor, request, now);
     }
   }
 
-  async #begin(account: ProviderAccount, { limit, since }: SyncPassRequest): Promise<MailChanges> {
+  async #begin(
+    account: ProviderAccount,
+    { limit, since, beganAt }: SyncPassRequest,
+  ): Promise<MailChanges> {
     const wellKnown = await this.folders.wellKnown(account);
     const { folders, counts } = await this.folders.list(account, wellKnown, 'interactive');
     const shown = new Set(folders.map(({ providerId }) => providerId));
@@ -122,6 +125,7 @@ export class GraphChanges {
       ),
       round: [],
       roundAt: now,
+      passAt: beganAt?.getTime(),
       turn: 0,
     };
     return {
@@ -183,6 +187,7 @@ export class GraphChanges {
       folders: states,
       round: round.map(({ providerId }) => providerId),
       roundAt: now,
+      passAt: request.beganAt?.getTime(),
       turn: following.length === 0 ? 0 : (cursor.turn + IN_TURN) % following.length,
     };
     return {

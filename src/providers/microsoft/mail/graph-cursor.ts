@@ -41,6 +41,8 @@ const graphCursor = z.object({
   round: z.array(z.string()),
   /** When the round began, in Unix milliseconds. */
   roundAt: z.number(),
+  /** `SyncPassRequest.beganAt` of the pass in which the round began. Older releases wrote none. */
+  passAt: z.number().optional(),
   /** Position of the next folder among those that are read in turn. */
   turn: z.number(),
 });

@@ -71,8 +71,9 @@ export interface SyncPassRequest {
    */
   since: Date | null;
   /**
-   * When the sync pass of this call began. Each pass reads the news, even if the history has to
-   * wait for the budget. Absent: the call is of no pass.
+   * When the sync pass of this call began, by the clock of this process: compare it only for
+   * equality with other passes. Each pass reads the news, even if the history has to wait for the
+   * budget. Absent: the call is of no pass.
    */
   beganAt?: Date;
   /**
