@@ -157,6 +157,11 @@ describe('operators in the console', () => {
 
   it('get a link to choose a new password when somebody resets the old one', async () => {
     const { name, path } = await create('operate', PASSWORD);
+    const others = (await operators.list()).filter((one) => one.hasPassword && one.name !== name);
+    for (const other of others) await operators.remove(SYSTEM, other.name);
+    const refused = await post(`${path}/reset-password`).expect(409);
+    expect(refused.text).toContain('the last operator with the role operate who can sign in');
+    await create('operate', PASSWORD);
     const { text } = await post(`${path}/reset-password`).expect(200);
     await signIn(name, PASSWORD).expect(401);
     const again = await signInBy(text);
@@ -206,8 +211,14 @@ describe('operators in the console', () => {
     await signIn(name, PASSWORD).expect(303);
   });
 
-  it('get no token with a stronger role than their own', async () => {
+  it('get no token with a stronger role than their own, and are offered none', async () => {
     const { path, id } = await create('read');
+    const offered = async (page: string) =>
+      [...(await get(`${page}/tokens/new`)).text.matchAll(/<option value="(read|operate)"/g)].map(
+        ([, role]) => role,
+      );
+    expect(await offered(path)).toEqual(['read']);
+    expect(await offered((await create('operate')).path)).toEqual(['read', 'operate']);
     const { text } = await post(`${path}/tokens`, { note: 'script', role: 'operate' }).expect(400);
     expect(text).toContain('has only the role read');
     expect(await operators.get(id)).toMatchObject({ tokens: 0 });

@@ -1,6 +1,7 @@
 import type { QueueName } from '../../platform/work/signals.ts';
 import type { Failure } from '../../platform/request-counts/request-counts.ts';
 import type { FailingCheck } from '../../platform/work/readiness.ts';
+import type { FullAccess } from '../access/last-operator.ts';
 import type { ApiUseState } from '../api-use/api-use.ts';
 import type { DiskForecast } from '../capacity/capacity.ts';
 import type { Failover } from '../../platform/work/workers/failover.ts';
@@ -237,4 +238,9 @@ export interface Overview {
   lostWorkers: LostWorkerState[];
   /** This process, and others that report something wrong. */
   processes: ProcessState[];
+  /**
+   * How operators with the role `operate` can still sign in, if no such operator can do so without
+   * a link; else `null`. Outside production links are enough.
+   */
+  missingAccess: Exclude<FullAccess, 'own'> | null;
 }
