@@ -105,7 +105,7 @@ describe('operators with full rights', () => {
     const results = await Promise.all(
       ids.map((id, index) => post(`${id}/remove`, { confirm: names[index] })),
     );
-    expect(results.map(({ status }) => status).toSorted()).toEqual([303, 409]);
+    expect(results.filter(({ status }) => status === 409)).toHaveLength(1);
     expect((await Promise.all(names.map(listed))).filter(Boolean)).toHaveLength(1);
   });
 

@@ -4,7 +4,7 @@
  */
 export const OIDC_CONFIRMED_DAYS = 30;
 
-/** SQL: the end of that time for operator `o`. In hours, as days of PostgreSQL can have 23 or 25. */
+/** SQL: the end of that time for operator `o`. In hours, as a day of PostgreSQL has 23 to 25. */
 export const CONFIRMED_UNTIL = `o.last_sign_in_at + interval '${OIDC_CONFIRMED_DAYS * 24} hours'`;
 
 /**
