@@ -9,9 +9,7 @@ import type {
   SendingPause,
   WaitingMessages,
 } from './account-health.ts';
-
-/** Counts do not go beyond this number. */
-const MOST_COUNTED = 10_000;
+import { MOST_COUNTED } from '../search/search-limit.ts';
 
 const count = (from: string) =>
   `(select count(*)::int from (select ${from} limit ${MOST_COUNTED}) c)`;

@@ -12,9 +12,6 @@ import type { Failover } from '../../platform/work/workers/failover.ts';
  * down just when it is busiest.
  */
 
-/** Counts do not go beyond this number; show it as "10,000 or more". */
-export const MOST_COUNTED = 10_000;
-
 /** Failures of the last minutes are a concern, those before are over. */
 export const RECENT_MINUTES = 5;
 
