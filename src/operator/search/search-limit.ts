@@ -56,8 +56,8 @@ const limited = (sql: Sql, endMs: number): Sql => ({
 });
 
 /**
- * Lists, and the numbers of the overview, are counted up to this number: an index with it is read in
- * about 10 ms, and counting all of a large table slows the database down when it is busiest.
+ * Lists, and the numbers of the overview, are counted up to this number. So many rows are counted
+ * in about 10 ms. Counting all of a large table would slow the database down when it is busiest.
  */
 export const MOST_COUNTED = 10_000;
 const COUNT_SECONDS = 1;
