@@ -6,6 +6,7 @@ import { csrfToken } from '../../src/operator/access/sessions/csrf.ts';
 import { rowsOf } from '../support/connect.ts';
 import { secret } from '../support/log-watch.ts';
 import { createOperator, type TestOperator } from '../support/operators.ts';
+import { PageBrowser } from '../support/page-browser.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const PASSWORD = 'correct horse battery';
@@ -61,16 +62,20 @@ describe('operators in the console', () => {
         [id],
       )
     ).map(({ action, actor }) => `${action} by ${actor}`);
-  /** Opens a sign-in link of a page. */
-  const signInBy = async (page: string): Promise<Session & { to: string }> => {
-    const [, link = ''] = /<code>(http[^<]*sign-in\/link[^<]*)<\/code>/.exec(page) ?? [];
-    const { pathname, search } = new URL(link.replaceAll('&amp;', '&'));
-    const { text, headers } = await request(server.url)
-      .get(pathname + search)
-      .expect(200);
-    const [, value = ''] = /carillon_operator=(\w+)/.exec(String(headers['set-cookie'])) ?? [];
+  /** The sign-in link that a page shows. */
+  const linkIn = (page: string): string => {
+    const [, escaped = ''] = /<code>(http[^<]*sign-in\/link[^<]*)<\/code>/.exec(page) ?? [];
+    const link = escaped.replaceAll('&amp;', '&');
+    secret('link of an operator', new URL(link).searchParams.get('secret') ?? '');
+    return link;
+  };
+  /** Opens the sign-in link of a page and presses its button. */
+  const signInBy = async (page: string): Promise<Session & { to: string | null }> => {
+    const browser = new PageBrowser(server);
+    await browser.get(linkIn(page));
+    const { location: to } = await browser.submit('link');
+    const value = browser.cookies.get('carillon_operator') ?? '';
     secret('session of an operator', value);
-    const [, to = ''] = /url=([^"]*)"/.exec(text) ?? [];
     return { cookie: `carillon_operator=${value}`, csrf: csrfToken(value), to };
   };
   const signIn = (name: string, password: string) =>
@@ -102,6 +107,36 @@ describe('operators in the console', () => {
     await post('/console/operators/new', { name: 'two words' }).expect(400);
   });
 
+  it('sign in by the button of a link, which link previews and scanners do not use up', async () => {
+    const { name, path } = await create('read');
+    const link = linkIn((await post(`${path}/sign-in-link`).expect(200)).text);
+    const { pathname, search } = new URL(link);
+    for (const method of ['get', 'head'] as const) {
+      const seen = await request(server.url)
+        [method](pathname + search)
+        .expect(200);
+      expect(String(seen.headers['set-cookie'])).not.toContain('carillon_operator=');
+      expect(seen.headers).toMatchObject({
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+      });
+    }
+    const browser = new PageBrowser(server);
+    await browser.get(link);
+    const { fields } = browser.form('link');
+    const cookie = `carillon_operator_link=${browser.cookies.get('carillon_operator_link')}`;
+    const pressed = (headers: Record<string, string>, body = fields) =>
+      request(server.url).post(pathname).type('form').set(headers).redirects(0).send(body);
+    // Another site can send the form, but not with the cookie and the token of this browser.
+    await pressed({}).expect(403);
+    await pressed({ cookie: 'carillon_operator_link=another' }).expect(403);
+    await pressed({ cookie, origin: 'https://evil.example' }).expect(403);
+    await pressed({ cookie }, { ...fields, csrf_token: '' }).expect(403);
+    await pressed({ cookie }, { ...fields, secret: '' }).expect(401);
+    expect((await browser.follow('link')).text).toContain(name);
+    expect((await pressed({ cookie }).expect(401)).text).toContain('was used before');
+  });
+
   it('change their own password only with the current one, whatever their role', async () => {
     const { name } = await create('read', PASSWORD);
     const { headers } = await signIn(name, PASSWORD).expect(303);
@@ -122,6 +157,11 @@ describe('operators in the console', () => {
 
   it('get a link to choose a new password when somebody resets the old one', async () => {
     const { name, path } = await create('operate', PASSWORD);
+    const others = (await operators.list()).filter((one) => one.hasPassword && one.name !== name);
+    for (const other of others) await operators.remove(SYSTEM, other.name);
+    const refused = await post(`${path}/reset-password`).expect(409);
+    expect(refused.text).toContain('the last operator with the role operate who can sign in');
+    await create('operate', PASSWORD);
     const { text } = await post(`${path}/reset-password`).expect(200);
     await signIn(name, PASSWORD).expect(401);
     const again = await signInBy(text);
@@ -171,8 +211,14 @@ describe('operators in the console', () => {
     await signIn(name, PASSWORD).expect(303);
   });
 
-  it('get no token with a stronger role than their own', async () => {
+  it('get no token with a stronger role than their own, and are offered none', async () => {
     const { path, id } = await create('read');
+    const offered = async (page: string) =>
+      [...(await get(`${page}/tokens/new`)).text.matchAll(/<option value="(read|operate)"/g)].map(
+        ([, role]) => role,
+      );
+    expect(await offered(path)).toEqual(['read']);
+    expect(await offered((await create('operate')).path)).toEqual(['read', 'operate']);
     const { text } = await post(`${path}/tokens`, { note: 'script', role: 'operate' }).expect(400);
     expect(text).toContain('has only the role read');
     expect(await operators.get(id)).toMatchObject({ tokens: 0 });

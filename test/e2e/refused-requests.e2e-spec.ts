@@ -1,5 +1,6 @@
 import request from 'supertest';
 import { OverviewService } from '../../src/operator/overview/overview.service.ts';
+import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneRefusals, RefusalRecorder } from '../../src/platform/refusals/refusal-recorder.ts';
 import { refusals } from '../../src/platform/refusals/refusals.ts';
@@ -49,7 +50,7 @@ describe('refused requests', () => {
       { disk: async () => null } as never,
       { worrying: async () => [] } as never,
       { failing: async () => [] } as never,
-      { roles: ['api'] },
+      server.app.get<AppConfig>(APP_CONFIG),
     );
     return (await overview.read()).refusals;
   };

@@ -398,8 +398,14 @@ describe('carillon', () => {
     expect(await json('operator', 'token', 'list')).toEqual([]);
     typed = 'short';
     await expect(carillon('operator', 'set-password', 'ada')).rejects.toThrow('12 to 200');
-    await carillon('operator', 'set-password', 'ada', '--none');
-    await carillon('operator', 'set-role', 'ada', '--role', 'read');
+    const lastWays: [last: string, ...change: string[]][] = [
+      ['who can sign in without a link', 'set-password', 'ada', '--none'],
+      ['with the role operate', 'set-role', 'ada', '--role', 'read'],
+    ];
+    for (const [last, ...change] of lastWays) {
+      await expect(carillon('operator', ...change)).rejects.toThrow(last);
+      await carillon('operator', ...change, '--force');
+    }
     const changed = { role: 'read', has_password: false };
     expect(await json('operator', 'list')).toEqual([expect.objectContaining(changed)]);
     expect(await carillon('operator', 'disable', 'ada')).toContain('can neither sign in');

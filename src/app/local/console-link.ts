@@ -7,7 +7,7 @@ import { SYSTEM } from '../../platform/audit/actor.ts';
 const NAME = 'local';
 
 /**
- * Creates a link that opens the console signed in, once and within an hour. On a server without
+ * Creates a link that signs in to the console, once and within an hour. On a server without
  * operators it creates the operator `local` first.
  * @returns `null` if the server has operators, but none named `local` who may sign in: they sign
  *   in themselves

@@ -4,11 +4,11 @@ import type { DemoAccess } from './demo-data.ts';
 
 const lines = (...text: readonly string[]): string => `${text.join('\n')}\n`;
 
-/** @param console link that opens the console signed in; `null` = operators sign in themselves */
+/** @param console link that signs in to the console; `null` = operators sign in themselves */
 function listening(config: AppConfig, console: string | null = null): string[] {
   const link = [
     '',
-    '  Console, signed in (this link works once, within an hour; another: npm run carillon -- operator link):',
+    '  Console (its button signs you in, once and within an hour; another link: npm run carillon -- operator link):',
     '',
     `    ${console}`,
   ];

@@ -31,8 +31,9 @@ import { OperatorTokenStrategy } from './strategies/operator-token.strategy.ts';
     // Plain classes, because commands use them without the container.
     {
       provide: Operators,
-      inject: [Database, Clock],
-      useFactory: (database: Database, clock: Clock) => new Operators(database, clock),
+      inject: [Database, Clock, APP_CONFIG],
+      useFactory: (database: Database, clock: Clock, { operator }: AppConfig) =>
+        new Operators(database, clock, operator.oidc?.issuer ?? null),
     },
     {
       provide: OperatorTokens,

@@ -3,6 +3,7 @@ import { hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { databaseTrouble } from '../../platform/database/health/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
+import { TOKEN_END } from './oidc-confirmation.ts';
 import type { OperatorPrincipal } from './operator-principal.ts';
 import { type OperatorRole, weakerRole } from './operator-role.ts';
 import { SESSION_IDLE_MS } from './sessions/session-lifetime.ts';
@@ -15,7 +16,7 @@ const BY_TOKEN = `
   select o.id as "operatorId", o.name, o.role as "ofOperator", t.role as "ofToken", t.id,
          t.last_used_at is null or t.last_used_at < $3 as "storeUse"
   from operator_token t join operator o on o.id = t.operator_id
-  where t.hash = $1 and (t.expires_at is null or t.expires_at > $2) and o.disabled_at is null`;
+  where t.hash = $1 and coalesce(${TOKEN_END} > $2, true) and o.disabled_at is null`;
 
 const BY_SESSION = `
   select o.id as "operatorId", o.name, o.role as "ofOperator", o.role as "ofToken", s.id,
@@ -48,7 +49,10 @@ export class OperatorCredentials {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns `undefined` if the token is unknown, revoked or expired, or of a disabled operator */
+  /**
+   * @returns `undefined` if the token is unknown, revoked or expired, or of a disabled operator, or
+   *   of an operator of OpenID Connect who has not signed in for 30 days
+   */
   async byToken(token: string): Promise<OperatorPrincipal | undefined> {
     const row = await this.#find(BY_TOKEN, token, []);
     if (!row) return undefined;

@@ -1,4 +1,4 @@
-import type { OperatorRole } from '../../platform/config/operator-roles.ts';
+import { OPERATOR_ROLES, type OperatorRole } from '../../platform/config/operator-roles.ts';
 
 export { OPERATOR_ROLES, type OperatorRole } from '../../platform/config/operator-roles.ts';
 
@@ -11,3 +11,7 @@ export function includesRole(has: OperatorRole, needed: OperatorRole): boolean {
 export function weakerRole(one: OperatorRole, other: OperatorRole): OperatorRole {
   return one === 'operate' && other === 'operate' ? 'operate' : 'read';
 }
+
+/** The roles that a holder of a role may give, the weakest first. */
+export const rolesWithin = (role: OperatorRole): OperatorRole[] =>
+  OPERATOR_ROLES.filter((one) => includesRole(role, one));

@@ -17,7 +17,7 @@ const OperatorTokenSchema = defineEntity({
     /** The token may do no more than its role, nor more than the role of its operator. */
     role: p.enum(OPERATOR_ROLES),
     createdAt: p.datetime().columnType('timestamptz'),
-    /** `null` if the token works until it is revoked. */
+    /** `null` if the token has no end of its own (`oidc-confirmation.ts`). */
     expiresAt: p.datetime().columnType('timestamptz').nullable(),
     /** Time of the last request, up to a minute late; `null` if the token was never used. */
     lastUsedAt: p.datetime().columnType('timestamptz').nullable(),

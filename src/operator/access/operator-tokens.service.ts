@@ -5,6 +5,7 @@ import { InvalidInputError, NotFoundError } from '../../platform/base/errors/dom
 import { isId, newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
+import { OIDC_CONFIRMED_DAYS, TOKEN_END } from './oidc-confirmation.ts';
 import { OperatorDisabledError } from './operator.errors.ts';
 import { includesRole, type OperatorRole } from './operator-role.ts';
 
@@ -16,6 +17,10 @@ export interface ListedOperatorToken {
   note: string;
   role: OperatorRole;
   createdAt: Date;
+  /**
+   * When the token ends, or ended; `null` if it works until it is revoked. The token of an operator
+   * of OpenID Connect ends 30 days after the operator's last sign-in, which a new sign-in puts off.
+   */
   expiresAt: Date | null;
   /** Time of the last request, up to a minute late; `null` if the token was never used. */
   lastUsedAt: Date | null;
@@ -25,21 +30,40 @@ export interface NewOperatorToken {
   operatorName: string;
   /** What the token is for; at most 200 characters. */
   note: string;
-  /** The token can do no more than its operator either. */
-  role: OperatorRole;
-  /** `null` = the token works until it is revoked. */
+  /** The token can do no more than its operator either. `null` = what the operator may. */
+  role: OperatorRole | null;
+  /** `null` = the token works until it is revoked, or its operator must sign in again. */
   lifetimeSeconds: number | null;
+}
+
+/** A token that was just created. */
+export interface MadeOperatorToken {
+  id: string;
+  /** It cannot be read again. */
+  token: string;
+  role: OperatorRole;
+  /** End of the lifetime that was asked for; `null` if none was. */
+  expiresAt: Date | null;
+  /** The token ends so many days after the last sign-in of its operator; `null` = it does not. */
+  signInDays: number | null;
+}
+
+interface Owner {
+  id: string;
+  role: OperatorRole;
+  issuer: string | null;
+  isDisabled: boolean;
 }
 
 const LONGEST_NOTE = 200;
 
 const LIST = `
   select t.id, o.id as "operatorId", o.name as "operatorName", t.note, t.role, t.created_at as "createdAt",
-         t.expires_at as "expiresAt", t.last_used_at as "lastUsedAt"
+         ${TOKEN_END} as "expiresAt", t.last_used_at as "lastUsedAt"
   from operator_token t join operator o on o.id = t.operator_id order by t.id`;
 
 const OPERATOR = `
-  select id, role, disabled_at is not null as "isDisabled" from operator where name = $1 for share`;
+  select id, role, issuer, disabled_at is not null as "isDisabled" from operator where name = $1 for share`;
 
 const INSERT = `
   insert into operator_token (id, operator_id, hash, note, role, created_at, expires_at)
@@ -62,32 +86,33 @@ export class OperatorTokens {
   }
 
   /**
-   * @returns the id, and the token, which cannot be read again
    * @throws {NotFoundError} if there is no such operator
    * @throws {OperatorDisabledError}
    * @throws {InvalidInputError} if the note is too long, or the role is more than the operator has
    */
-  async create(actor: Actor, wanted: NewOperatorToken): Promise<{ id: string; token: string }> {
-    const { note, role, lifetimeSeconds } = wanted;
+  async create(actor: Actor, wanted: NewOperatorToken): Promise<MadeOperatorToken> {
+    const { note, lifetimeSeconds } = wanted;
     if (note.length > LONGEST_NOTE)
       throw new InvalidInputError(`note: must not be longer than ${LONGEST_NOTE} characters`);
-    const operatorName = wanted.operatorName.toLowerCase();
+    const operator = wanted.operatorName.toLowerCase();
     const id = newId();
     const token = randomBase36(SECRET_LENGTH);
     const now = this.clock.now();
     const expiresAt =
       lifetimeSeconds === null ? null : new Date(now.getTime() + lifetimeSeconds * 1000);
-    await this.database.transaction(async (sql) => {
-      const operatorId = await lockedOwner(sql, operatorName, role);
-      await sql.query(INSERT, [id, operatorId, hashToken(token), note, role, now, expiresAt]);
+    return this.database.transaction(async (sql) => {
+      const owner = await lockedOwner(sql, operator, wanted.role);
+      const role = wanted.role ?? owner.role;
+      await sql.query(INSERT, [id, owner.id, hashToken(token), note, role, now, expiresAt]);
       await recordAudit(sql, {
         actor,
         action: 'operator-token.create',
         target: { type: 'operator-token', id },
-        details: { operator: operatorName, role, note, expiresAt },
+        details: { operator, role, note, expiresAt },
       });
+      const signInDays = owner.issuer === null ? null : OIDC_CONFIRMED_DAYS;
+      return { id, token, role, expiresAt, signInDays };
     });
-    return { id, token };
   }
 
   /**
@@ -108,16 +133,17 @@ export class OperatorTokens {
   }
 }
 
-/** Locks the operator of a new token until the transaction ends, and returns the operator's id. */
-async function lockedOwner(sql: Sql, name: string, role: OperatorRole): Promise<string> {
-  const [owner] = name.includes('\0')
-    ? []
-    : await sql.query<{ id: string; role: OperatorRole; isDisabled: boolean }>(OPERATOR, [name]);
+/**
+ * Locks the operator of a new token until the transaction ends.
+ * @param role what the token may do; `null` = what the operator may
+ */
+async function lockedOwner(sql: Sql, name: string, role: OperatorRole | null): Promise<Owner> {
+  const [owner] = name.includes('\0') ? [] : await sql.query<Owner>(OPERATOR, [name]);
   if (!owner) throw new NotFoundError('operator', name);
   if (owner.isDisabled) throw new OperatorDisabledError(name);
-  if (!includesRole(owner.role, role))
+  if (role !== null && !includesRole(owner.role, role))
     throw new InvalidInputError(
       `role: must be ${owner.role}, because ${name} has only the role ${owner.role}`,
     );
-  return owner.id;
+  return owner;
 }

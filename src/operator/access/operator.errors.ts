@@ -1,4 +1,8 @@
-import { DomainError, ForbiddenError } from '../../platform/base/errors/domain-error.ts';
+import {
+  ConflictError,
+  DomainError,
+  ForbiddenError,
+} from '../../platform/base/errors/domain-error.ts';
 
 /** The request has no valid credential of an operator. On console pages it leads to the sign-in. */
 export class OperatorSignInRequiredError extends DomainError {
@@ -33,6 +37,13 @@ export class OperatorDisabledError extends ForbiddenError {
   }
 }
 
+/** The identity provider decides this about the operator. */
+export class OperatorByOidcError extends ConflictError {
+  constructor(message: string) {
+    super('operator.by-oidc', message);
+  }
+}
+
 /** An operator tried to take the own access away, or has lost it meanwhile. */
 export class OwnAccessError extends DomainError {
   constructor(name: string, isOwn: boolean) {
@@ -42,6 +53,20 @@ export class OwnAccessError extends DomainError {
       isOwn
         ? `You are ${name}. Ask another operator to do this, so that nobody is locked out. On the server, carillon operator does it.`
         : 'You may not change operators any more: somebody has just removed, disabled or restricted you.',
+    );
+  }
+}
+
+/** The change would leave nobody who can sign in with the role `operate`. */
+export class LastOperatorError extends DomainError {
+  /** @param left how operators with that role could sign in after the change */
+  constructor(name: string, left: 'link' | 'none' | 'own') {
+    super(
+      'operator.last',
+      'conflict',
+      left === 'none'
+        ? `${name} is the last operator with the role operate. Give another one this role first. On the server, carillon operator does it with --force.`
+        : `${name} is the last operator with the role operate who can sign in without a link. Let another one with this role choose a password first. On the server, carillon operator does it with --force.`,
     );
   }
 }

@@ -9,9 +9,17 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
 import {
+  fullAccess,
+  type LockedOperator,
+  lockOperators,
+  requireFullAccess,
+  requireOther,
+} from './last-operator.ts';
+import { TOKEN_END } from './oidc-confirmation.ts';
+import {
+  OperatorByOidcError,
   OperatorDisabledError,
   OperatorSignInRequiredError,
-  OwnAccessError,
 } from './operator.errors.ts';
 import { hashPassword } from './password-hash.ts';
 import type { OperatorRole } from './operator-role.ts';
@@ -31,7 +39,7 @@ export interface ListedOperator {
   lastSignInAt: Date | null;
   /** Sessions that have not ended. */
   sessions: number;
-  /** Tokens that have not expired. */
+  /** Tokens that have not ended. */
   tokens: number;
 }
 
@@ -53,7 +61,7 @@ const LIST = `
          o.created_at as "createdAt", o.disabled_at as "disabledAt", o.last_sign_in_at as "lastSignInAt",
          (select count(*)::int from operator_session s where s.operator_id = o.id and s.ends_at > $1) as sessions,
          (select count(*)::int from operator_token t
-          where t.operator_id = o.id and (t.expires_at is null or t.expires_at > $1)) as tokens
+          where t.operator_id = o.id and coalesce(${TOKEN_END} > $1, true)) as tokens
   from operator o order by o.name`;
 
 const INSERT = `
@@ -70,14 +78,6 @@ const END_SESSIONS = 'delete from operator_session where operator_id = $1';
 const OWN_SESSION = 'select id from operator_session where id = $1 and operator_id = $2';
 const END_LINKS = 'delete from operator_link where operator_id = $1';
 
-/**
- * Both rows are locked in one order: of two operators who remove each other, only one succeeds.
- */
-const CHANGED_AND_ACTOR = `
-  select id, name, issuer, name = $1 as "isChanged", role = 'operate' and disabled_at is null as "mayOperate",
-         disabled_at is not null as "isDisabled"
-  from operator where name = $1 or id = $2 order by id for update`;
-
 /** A new password that an operator chooses for the own account. */
 export interface OwnPassword {
   name: string;
@@ -86,13 +86,10 @@ export interface OwnPassword {
   password: string;
 }
 
-interface LockedOperator {
-  id: string;
-  name: string;
-  issuer: string | null;
-  isChanged: boolean;
-  mayOperate: boolean;
-  isDisabled: boolean;
+/** How a change of an operator is made. */
+export interface ChangeOptions {
+  /** Allows a change that leaves nobody who can sign in with the role `operate`. Default false. */
+  force?: boolean;
 }
 
 /** A change of an operator. */
@@ -101,17 +98,21 @@ interface Change {
   /** Whether the operator can do less afterwards. */
   takesAccess: boolean;
   details?: Readonly<Record<string, unknown>>;
+  options?: ChangeOptions;
   run: (sql: Sql, operator: LockedOperator) => Promise<unknown>;
 }
 
 /**
- * The people who run the server. An operator cannot remove, disable or restrict himself. So
- * somebody is always left who may change things, unless a command on the server removes everybody.
+ * The people who run the server. Operators cannot remove, disable or restrict themselves, and no
+ * change leaves fewer ways to sign in with full rights than before (`last-operator.ts`), unless a
+ * command on the server forces it.
  */
 export class Operators {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,
+    /** Issuer of the OpenID Connect provider in the settings; `null` if there is none. */
+    private readonly issuer: string | null,
   ) {}
 
   /** All operators, by name. */
@@ -156,10 +157,16 @@ export class Operators {
    * @throws {ConflictError} if the operator signs in by OpenID Connect: the password would outlive
    *   the role that the provider gives
    * @throws {OwnAccessError} if an operator would remove the own password
+   * @throws {LastOperatorError}
    */
-  async setPassword(actor: Actor, name: string, password: string | null): Promise<void> {
+  async setPassword(
+    actor: Actor,
+    name: string,
+    password: string | null,
+    options?: ChangeOptions,
+  ): Promise<void> {
     const hash = password === null ? null : await hashPassword(checkedPassword(password));
-    await this.#setHash(actor, name, hash);
+    await this.#setHash(actor, name, hash, { ...options });
   }
 
   /**
@@ -168,10 +175,13 @@ export class Operators {
    * @throws {NotFoundError}
    * @throws {OperatorDisabledError} no sign-in link can be made: the password stays
    * @throws {OwnAccessError} if an operator would remove the own password
+   * @throws {LastOperatorError}
    */
   async resetPassword(actor: Actor, name: string): Promise<void> {
-    await this.#setHash(actor, name, null, (_, operator) => {
-      if (operator.isDisabled) throw new OperatorDisabledError(operator.name);
+    await this.#setHash(actor, name, null, {
+      check: (_, operator) => {
+        if (operator.isDisabled) throw new OperatorDisabledError(operator.name);
+      },
     });
   }
 
@@ -184,32 +194,33 @@ export class Operators {
    */
   async setOwnPassword(actor: Actor, { name, sessionId, password }: OwnPassword): Promise<string> {
     const hash = await hashPassword(checkedPassword(password));
-    await this.#setHash(actor, name, hash, async (sql, { id }) => {
-      const [session] = await sql.query(OWN_SESSION, [sessionId, id]);
-      if (!session) throw new OperatorSignInRequiredError(true);
+    await this.#setHash(actor, name, hash, {
+      check: async (sql, { id }) => {
+        const [session] = await sql.query(OWN_SESSION, [sessionId, id]);
+        if (!session) throw new OperatorSignInRequiredError(true);
+      },
     });
     return hash;
   }
 
-  /** @param check called first, while the operator is locked */
+  /** @param how `check` is called first, while the operator is locked */
   async #setHash(
     actor: Actor,
     name: string,
     hash: string | null,
-    check?: (sql: Sql, operator: LockedOperator) => Promise<void> | void,
+    how: ChangeOptions & { check?: (sql: Sql, operator: LockedOperator) => Promise<void> | void },
   ): Promise<void> {
+    const { check, ...options } = how;
     await this.#change(actor, name, {
       action: 'operator.set-password',
       takesAccess: hash === null,
+      options,
       details: { password: hash !== null },
       run: async (sql, operator) => {
         await check?.(sql, operator);
         const { id, issuer } = operator;
         if (hash !== null && issuer !== null)
-          throw new ConflictError(
-            'operator.by-oidc',
-            `${name} signs in at ${issuer} and has no password here`,
-          );
+          throw new OperatorByOidcError(`${name} signs in at ${issuer} and has no password here.`);
         await sql.query(SET_PASSWORD, [id, hash, this.clock.now()]);
       },
     });
@@ -219,14 +230,29 @@ export class Operators {
    * Changes the role. All sessions and sign-in links of the operator end; its tokens are limited to
    * the new role.
    * @throws {NotFoundError}
+   * @throws {ConflictError} if the operator signs in by OpenID Connect: the next sign-in would set
+   *   the role of the provider again
    * @throws {OwnAccessError} if operators would restrict themselves
+   * @throws {LastOperatorError}
    */
-  async setRole(actor: Actor, name: string, role: OperatorRole): Promise<void> {
+  async setRole(
+    actor: Actor,
+    name: string,
+    role: OperatorRole,
+    options?: ChangeOptions,
+  ): Promise<void> {
     await this.#change(actor, name, {
       action: 'operator.set-role',
       takesAccess: role === 'read',
       details: { role },
-      run: (sql, { id }) => sql.query(SET_ROLE, [id, role, this.clock.now()]),
+      ...(options ? { options } : {}),
+      run: async (sql, { id, issuer }) => {
+        if (issuer !== null)
+          throw new OperatorByOidcError(
+            `${name} signs in at ${issuer}, which decides the role at each sign-in. Change it there, or disable ${name}.`,
+          );
+        await sql.query(SET_ROLE, [id, role, this.clock.now()]);
+      },
     });
   }
 
@@ -235,11 +261,13 @@ export class Operators {
    * Does nothing more to an operator who is already disabled.
    * @throws {NotFoundError}
    * @throws {OwnAccessError} if operators would disable themselves
+   * @throws {LastOperatorError}
    */
-  async disable(actor: Actor, name: string): Promise<void> {
+  async disable(actor: Actor, name: string, options?: ChangeOptions): Promise<void> {
     await this.#change(actor, name, {
       action: 'operator.disable',
       takesAccess: true,
+      ...(options ? { options } : {}),
       run: (sql, { id }) => sql.query(DISABLE, [id, this.clock.now()]),
     });
   }
@@ -260,50 +288,35 @@ export class Operators {
    * Removes an operator with its sessions, sign-in links and tokens.
    * @throws {NotFoundError}
    * @throws {OwnAccessError} if operators would remove themselves
+   * @throws {LastOperatorError}
    */
-  async remove(actor: Actor, name: string): Promise<void> {
+  async remove(actor: Actor, name: string, options?: ChangeOptions): Promise<void> {
     await this.#change(actor, name, {
       action: 'operator.remove',
       takesAccess: true,
+      ...(options ? { options } : {}),
       run: (sql, { id }) => sql.query(REMOVE, [id]),
     });
   }
 
-  async #change(
-    actor: Actor,
-    given: string,
-    { action, takesAccess, details, run }: Change,
-  ): Promise<void> {
+  async #change(actor: Actor, given: string, change: Change): Promise<void> {
+    const { action, takesAccess, details, options, run } = change;
     const name = given.toLowerCase();
     await this.database.transaction(async (sql) => {
-      const locked = name.includes('\0')
-        ? []
-        : await sql.query<LockedOperator>(CHANGED_AND_ACTOR, [name, actor.id]);
+      const locked = await lockOperators(sql, name, actor.id);
       const operator = locked.find(({ isChanged }) => isChanged);
       if (!operator) throw new NotFoundError('operator', given);
       if (takesAccess) requireOther(actor, operator, locked);
+      const access = () => fullAccess(sql, this.issuer, this.clock.now());
+      const before = await access();
       await run(sql, operator);
+      if (!options?.force) requireFullAccess(operator, before, await access());
       await sql.query(END_SESSIONS, [operator.id]);
       await sql.query(END_LINKS, [operator.id]);
       const target = { type: 'operator', id: operator.id };
       await recordAudit(sql, { actor, action, target, details: { name, ...details } });
     });
   }
-}
-
-/**
- * Requires that the change leaves somebody who may change operators: the actor, who is somebody
- * else. Commands on the server may do everything, because they can create operators.
- */
-function requireOther(
-  actor: Actor,
-  changed: LockedOperator,
-  locked: readonly LockedOperator[],
-): void {
-  if (actor.kind !== 'operator' || actor.id === null) return;
-  if (changed.id === actor.id) throw new OwnAccessError(changed.name, true);
-  if (!locked.some(({ id, mayOperate }) => id === actor.id && mayOperate))
-    throw new OwnAccessError(changed.name, false);
 }
 
 function checkedName(name: string): string {

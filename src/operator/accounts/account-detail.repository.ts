@@ -10,9 +10,7 @@ import type {
   WaitingMessages,
 } from './account-health.ts';
 import { ROW_CLAIMED } from '../../platform/work/queue/row-state.ts';
-
-/** Counts do not go beyond this number. */
-const MOST_COUNTED = 10_000;
+import { MOST_COUNTED } from '../search/search-limit.ts';
 
 const count = (from: string) =>
   `(select count(*)::int from (select ${from} limit ${MOST_COUNTED}) c)`;

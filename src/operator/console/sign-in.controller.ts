@@ -3,17 +3,23 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Response } from 'express';
 import { Public } from '../../platform/auth/access.decorators.ts';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
+import { randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { STATUS } from '../../platform/http/errors/problem.filter.ts';
-import { isFromOwnOrigin } from '../access/sessions/csrf.ts';
+import { csrfToken, isFromOwnOrigin, isFromOwnPage } from '../access/sessions/csrf.ts';
 import { OperatorOidcSignIn } from '../access/operator-oidc.service.ts';
 import { OperatorSessions } from '../access/sessions/operator-sessions.service.ts';
 import { ForeignFormError } from '../access/operator.errors.ts';
-import { oidcCookie, presentedOidcVisit } from '../access/sessions/session-cookie.ts';
+import {
+  linkCookie,
+  oidcCookie,
+  presentedLinkVisit,
+  presentedOidcVisit,
+} from '../access/sessions/session-cookie.ts';
 import { browserOf, keepSession } from './browser-session.ts';
 import { ConsoleFilter } from './console.filter.ts';
 import { sendDocument } from './console-response.ts';
 import { bouncePage } from './pages/problem.page.ts';
-import { signInPage } from './pages/sign-in.page.ts';
+import { signInLinkPage, signInPage } from './pages/sign-in.page.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -62,13 +68,30 @@ export class ConsoleSignInController {
     }
   }
 
-  /** A link that works once (`carillon operator link`, and `npm start`). */
+  /**
+   * The page of a link that works once (`carillon operator link`, and `npm start`). It changes
+   * nothing: chat programs and mail scanners open links, too.
+   */
   @Get('link')
-  async byLink(@Query() query: Fields, @Res() response: Response): Promise<void> {
-    const browser = browserOf(response.req);
-    keepSession(response, await this.sessions.signInByLink(text(query['secret']), browser));
-    // A link in a chat comes from another site: the next page has to come from ours.
-    sendDocument(response, bouncePage(pageIn(query['to'])));
+  askByLink(@Query() query: Fields, @Res() response: Response): void {
+    const { name, options } = linkCookie(response.req);
+    const visit = presentedLinkVisit(response.req) || randomBase36(SECRET_LENGTH);
+    response.cookie(name, visit, options);
+    const form = { secret: text(query['secret']), to: pageIn(query['to']), csrf: csrfToken(visit) };
+    sendDocument(response, signInLinkPage(form));
+  }
+
+  /** Signs in by a link and uses it up. */
+  @Post('link')
+  async byLink(@Body() body: Fields | null | undefined, @Res() response: Response): Promise<void> {
+    const { req } = response;
+    const visit = presentedLinkVisit(req);
+    if (!visit || !isFromOwnPage(req, visit)) throw new ForeignFormError();
+    const { secret, to } = body ?? {};
+    keepSession(response, await this.sessions.signInByLink(text(secret), browserOf(req)));
+    const { name, options } = linkCookie(req);
+    response.clearCookie(name, options);
+    response.redirect(303, pageIn(to));
   }
 
   /** Leads to the OpenID Connect provider. */

@@ -7,11 +7,11 @@ import { DEAD_AFTER_SECONDS } from '../../platform/work/queue/queue-statements.t
 import { QUEUES, type QueueName } from '../../platform/work/signals.ts';
 import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts';
 import { SYNC_FAILING } from '../accounts/sync-failing.ts';
+import { MOST_COUNTED } from '../search/search-limit.ts';
 import {
   type DeliveryFigures,
   type FailingServer,
   type LostWorkerState,
-  MOST_COUNTED,
   OVERVIEW_SECONDS,
   type ProcessState,
   type QueueState,

@@ -6,6 +6,7 @@ import { clockAhead } from '../../platform/database/health/database-clock.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { MetricsDatabase } from '../../platform/metrics/metrics-database.ts';
 import { Readiness } from '../../platform/work/readiness.ts';
+import { fullAccess } from '../access/last-operator.ts';
 import { OperatorApiUse } from '../api-use/operator-api-use.ts';
 import { OperatorCapacity } from '../capacity/operator-capacity.ts';
 import {
@@ -51,7 +52,10 @@ const NO_DELIVERIES = {
 }; // prettier-ignore
 
 type SlowNumbers = Pick<Overview, 'disk' | 'apiUse'>;
-type Installation = Pick<Overview, 'workers' | 'lostWorkers' | 'processes' | 'failover'>;
+type Installation = Pick<
+  Overview,
+  'workers' | 'lostWorkers' | 'processes' | 'failover' | 'missingAccess'
+>;
 type States = Installation &
   Pick<
     Overview,
@@ -70,7 +74,8 @@ export class OverviewService {
     private readonly capacity: OperatorCapacity,
     private readonly use: OperatorApiUse,
     private readonly readiness: Readiness,
-    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'roles'>,
+    @Inject(APP_CONFIG)
+    private readonly config: Pick<AppConfig, 'roles' | 'environment' | 'operator'>,
   ) {}
 
   /**
@@ -138,14 +143,23 @@ export class OverviewService {
   }
 
   async #installation(sql: Sql, at: Date): Promise<Installation> {
-    const [workers, lostWorkers, processes, last] = await Promise.all([
+    const [workers, lostWorkers, processes, last, missingAccess] = await Promise.all([
       workerStates(sql),
       lostWorkerStates(sql),
       this.#processes(sql),
       lastFailover(sql),
+      this.#missingAccess(sql, at),
     ]);
     const isRecent = last && at.getTime() - last.atSeconds * 1000 < FAILOVER_SHOWN_MS;
-    return { workers, lostWorkers, processes, failover: isRecent ? last.failover : null };
+    const failover = isRecent ? last.failover : null;
+    return { workers, lostWorkers, processes, failover, missingAccess };
+  }
+
+  async #missingAccess(sql: Sql, at: Date): Promise<Overview['missingAccess']> {
+    const { environment, operator } = this.config;
+    const access = await fullAccess(sql, operator.oidc?.issuer ?? null, at);
+    if (access === 'own') return null;
+    return access === 'link' && environment !== 'production' ? null : access;
   }
 
   /** Other processes by what they have reported, this one by what it sees now. */

@@ -1,6 +1,7 @@
 import type { QueueName } from '../../platform/work/signals.ts';
 import type { Failure } from '../../platform/request-counts/request-counts.ts';
 import type { FailingCheck } from '../../platform/work/readiness.ts';
+import type { FullAccess } from '../access/last-operator.ts';
 import type { ApiUseState } from '../api-use/api-use.ts';
 import type { DiskForecast } from '../capacity/capacity.ts';
 import type { Failover } from '../../platform/work/workers/failover.ts';
@@ -10,9 +11,6 @@ import type { Failover } from '../../platform/work/workers/failover.ts';
  * database. Counts end at `MOST_COUNTED`, because a count of a large table would slow the database
  * down just when it is busiest.
  */
-
-/** Counts do not go beyond this number; show it as "10,000 or more". */
-export const MOST_COUNTED = 10_000;
 
 /** Failures of the last minutes are a concern, those before are over. */
 export const RECENT_MINUTES = 5;
@@ -237,4 +235,9 @@ export interface Overview {
   lostWorkers: LostWorkerState[];
   /** This process, and others that report something wrong. */
   processes: ProcessState[];
+  /**
+   * How operators with the role `operate` can still sign in, if no such operator can do so without
+   * a link; else `null`. Outside production links are enough.
+   */
+  missingAccess: Exclude<FullAccess, 'own'> | null;
 }

@@ -1,4 +1,5 @@
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
+import { monotonicMs } from '../../platform/base/time/clock.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
 
 /** A search would read too much. Nothing was changed. */
@@ -16,8 +17,12 @@ export class SearchTooBroadError extends DomainError {
 /** PostgreSQL's code for a statement that reached its time limit. */
 const QUERY_CANCELED = '57014';
 
+/** No time is left for a further statement. */
+class OutOfTimeError extends Error {}
+
 /**
- * Runs searches of an operator in one read-only transaction, each statement for a limited time.
+ * Runs searches of an operator in one read-only transaction, all statements together for a limited
+ * time. The wait for a connection does not count.
  * @param advice what to add to the filter if it takes too long
  * @throws {SearchTooBroadError}
  */
@@ -30,22 +35,35 @@ export async function withinSeconds<T>(
   try {
     return await database.transaction(async (sql) => {
       await sql.query('set transaction read only');
-      await sql.query(`select set_config('statement_timeout', $1, true)`, [String(seconds * 1000)]);
-      return work(sql);
+      return work(limited(sql, monotonicMs() + seconds * 1000));
     });
   } catch (error) {
     const { code } = error as { code?: unknown };
-    if (code === QUERY_CANCELED) throw new SearchTooBroadError(seconds, advice, error);
+    if (code === QUERY_CANCELED || error instanceof OutOfTimeError)
+      throw new SearchTooBroadError(seconds, advice, error);
     throw error;
   }
 }
 
-/** Lists are counted up to this number. */
-export const MOST_COUNTED = 1_000;
+/** Gives each statement the time that is left. */
+const limited = (sql: Sql, endMs: number): Sql => ({
+  query: async (text, values, options) => {
+    const leftMs = Math.ceil(endMs - monotonicMs());
+    if (leftMs <= 0) throw new OutOfTimeError();
+    await sql.query(`select set_config('statement_timeout', $1, true)`, [String(leftMs)]);
+    return sql.query(text, values, options);
+  },
+});
+
+/**
+ * Lists, and the numbers of the overview, are counted up to this number. So many rows are counted
+ * in about 10 ms. Counting all of a large table would slow the database down when it is busiest.
+ */
+export const MOST_COUNTED = 10_000;
 const COUNT_SECONDS = 1;
 
 /**
- * Counts the rows of a list for its head, for at most a second.
+ * Counts the rows of a list for its head, for at most a second in all.
  * @param count counts up to the given number of rows, so that it reads no more than that
  * @returns more than `MOST_COUNTED` if there are more; `null` if counting takes too long
  */

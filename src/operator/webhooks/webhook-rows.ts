@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import { DELIVERIES_OF_ROW, queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
 import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
-import { countOf } from '../search/search-limit.ts';
+import { countOf, MOST_COUNTED } from '../search/search-limit.ts';
 import type {
   AttemptFilter,
   WebhookAttemptInfo,
@@ -12,9 +12,6 @@ import type {
   WebhookSummary,
 } from './webhook-types.ts';
 import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
-
-/** Queued deliveries and recent attempts are counted up to this number. */
-const MOST_COUNTED = 10_000;
 
 /**
  * A webhook fails from its first failure since the last success on. An operator's pause is no

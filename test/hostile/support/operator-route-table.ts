@@ -70,6 +70,7 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /console/sign-in/oidc': 'anybody',
   'GET /console/sign-in/callback': 'anybody',
   'POST /console/sign-in': 'anybody',
+  'POST /console/sign-in/link': 'anybody',
   'GET /console': 'read',
   'POST /console/sign-out': 'read',
   'GET /console/accounts': 'read',

@@ -83,6 +83,7 @@ export function overviewSample(now: Date, text: (words: string) => string): Over
       { kind: 'login', refused: 64, beganAt: new Date(now.getTime() - 20_000), seenAt: now, account: null, application: null, client: '192.0.2.7' },
     ],
     apiUse: [],
+    missingAccess: null,
     disk: { limitBytes: 100e9, source: 'setting', freeBytes: 14e9, fullAt: null },
     workers: [
       { id: 12, host: text('mail-worker-1'), pid: 4_211, startedAt: new Date(now.getTime() - 86_400_000 * 3), silentSeconds: 0.4 },

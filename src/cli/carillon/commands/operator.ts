@@ -30,8 +30,20 @@ async function withOperators<T>(
   work: (operators: Operators) => Promise<T>,
 ): Promise<T> {
   const { Operators: Service } = await import('../../../operator/access/operators.service.ts');
-  return cli.withServices(({ database, clock }) => work(new Service(database, clock)));
+  return cli.withServices(({ config, database, clock }) =>
+    work(new Service(database, clock, issuerOf(config))),
+  );
 }
+
+const issuerOf = ({ operator }: AppConfig): string | null => operator.oidc?.issuer ?? null;
+
+interface Force {
+  force?: boolean;
+}
+
+/** For changes that are refused if nobody could sign in with full rights afterwards. */
+const forceOption = (): Option =>
+  new Option('--force', 'even if nobody is left who can sign in with the role operate');
 
 function addOperators(group: Command, cli: OperatorCli): void {
   group
@@ -63,27 +75,32 @@ function addChanges(group: Command, cli: OperatorCli): void {
     .command('set-password <name>')
     .description('set a password, asked for or read from a pipe; ends all sessions of the operator')
     .option('--none', 'remove the password instead')
+    .addOption(forceOption())
     .addHelpText(...example('operator set-password ada'))
-    .action(async (name: string, { none }: { none?: boolean }) => {
+    .action(async (name: string, { none, ...options }: { none?: boolean } & Force) => {
       const password = none ? null : await cli.askSecret(`New password for ${name}: `);
-      await withOperators(cli, (operators) => operators.setPassword(cli.actor, name, password));
+      await withOperators(cli, (operators) =>
+        operators.setPassword(cli.actor, name, password, options),
+      );
       cli.print({ name, has_password: !none }, `${name} has ${none ? 'no' : 'a new'} password.`);
     });
   group
     .command('set-role <name>')
     .description('change what an operator may do; ends all sessions of the operator')
     .addOption(roleOption('the new role').makeOptionMandatory())
+    .addOption(forceOption())
     .addHelpText(...example('operator set-role ada --role=read'))
-    .action(async (name: string, { role }: { role: OperatorRole }) => {
-      await withOperators(cli, (operators) => operators.setRole(cli.actor, name, role));
+    .action(async (name: string, { role, ...options }: { role: OperatorRole } & Force) => {
+      await withOperators(cli, (operators) => operators.setRole(cli.actor, name, role, options));
       cli.print({ name, role }, `${name} has the role ${role}.`);
     });
   group
     .command('disable <name>')
     .description('refuse all sign-ins and tokens of an operator until it is enabled again')
+    .addOption(forceOption())
     .addHelpText(...example('operator disable ada'))
-    .action(async (name: string) => {
-      await withOperators(cli, (operators) => operators.disable(cli.actor, name));
+    .action(async (name: string, options: Force) => {
+      await withOperators(cli, (operators) => operators.disable(cli.actor, name, options));
       cli.print({ disabled: name }, `${name} can neither sign in nor use tokens.`);
     });
   group
@@ -97,9 +114,10 @@ function addChanges(group: Command, cli: OperatorCli): void {
   group
     .command('remove <name>')
     .description('remove an operator with all sessions and tokens')
+    .addOption(forceOption())
     .addHelpText(...example('operator remove ada'))
-    .action(async (name: string) => {
-      await withOperators(cli, (operators) => operators.remove(cli.actor, name));
+    .action(async (name: string, options: Force) => {
+      await withOperators(cli, (operators) => operators.remove(cli.actor, name, options));
       cli.print({ removed: name }, `${name} is no operator any more.`);
     });
 }
@@ -158,7 +176,8 @@ function addLink(group: Command, cli: OperatorCli): void {
       ]);
       const { url, endsAt } = await cli.withServices(async ({ config, database, clock }) => {
         const console = await consoleUrl(cli, database, config);
-        const name = given ?? onlyOperator(await new Service(database, clock).list());
+        const operators = new Service(database, clock, issuerOf(config));
+        const name = given ?? onlyOperator(await operators.list());
         return new OperatorLinks(database, clock, console).create(cli.actor, name);
       });
       cli.print({ url, ends_at: endsAt }, url);
@@ -177,18 +196,24 @@ function addTokens(group: Command, cli: OperatorCli): void {
     .command('create <operator>')
     .description('create a token; it is shown only this once')
     .option('--note <text>', 'what the token is for', '')
-    .addOption(roleOption('the most that the token may do').default('operate'))
+    .addOption(roleOption('the most that the token may do; default: the role of the operator'))
     .option('--expires <time>', 'lifetime, such as 12h or 90d; default: none', secondsOf)
     .addHelpText(...example('operator token create ada --note=monitoring --role=read'))
     .action(
       async (
         operatorName: string,
-        flags: { note: string; role: OperatorRole; expires?: number },
+        flags: { note: string; role?: OperatorRole; expires?: number },
       ) => {
-        const { note, role, expires } = flags;
-        const wanted = { operatorName, note, role, lifetimeSeconds: expires ?? null };
+        const { note, role = null, expires: lifetimeSeconds = null } = flags;
+        const wanted = { operatorName, note, role, lifetimeSeconds };
         const made = await withTokens((service) => service.create(cli.actor, wanted));
-        cli.printObject({ ...made, role }, 'The token is shown only this once.');
+        const { id, token, signInDays: days } = made;
+        const rule =
+          days === null ? '' : ` It ends ${days} days after the last sign-in of ${operatorName}.`;
+        cli.printObject(
+          { id, token, role: made.role },
+          `The token is shown only this once.${rule}`,
+        );
       },
     );
   tokens

@@ -7,12 +7,12 @@ export const CSRF_FIELD = 'csrf_token';
 export const CSRF_HEADER = 'x-csrf-token';
 
 /**
- * The token that every form of a session's pages contains. It is derived from the cookie's value,
+ * The token that every form of a browser's pages contains. It is derived from the cookie's value,
  * which other origins cannot read.
- * @param session value of the session's cookie
+ * @param cookie value of the session's cookie, or of the cookie of a sign-in link
  */
-export function csrfToken(session: string): string {
-  return createHmac('sha256', session).update('csrf').digest('base64url');
+export function csrfToken(cookie: string): string {
+  return createHmac('sha256', cookie).update('csrf').digest('base64url');
 }
 
 /** Whether the browser names no other origin as the source of a request. */
@@ -24,14 +24,15 @@ export function isFromOwnOrigin({ headers }: Pick<Request, 'headers'>): boolean 
 }
 
 /**
- * Whether a request that changes something came from a page of this session: the browser does not
+ * Whether a request that changes something came from a page of this browser: the browser does not
  * name another origin as its source, and the form or a header has the page's token.
+ * @param cookie value from which the page's token was derived
  */
-export function isFromOwnPage(request: Request, session: string): boolean {
+export function isFromOwnPage(request: Request, cookie: string): boolean {
   if (!isFromOwnOrigin(request)) return false;
   const field = (request.body as Record<string, unknown> | undefined)?.[CSRF_FIELD];
   const given = request.headers[CSRF_HEADER] ?? field;
   return (
-    typeof given === 'string' && equalHashes(Buffer.from(given), Buffer.from(csrfToken(session)))
+    typeof given === 'string' && equalHashes(Buffer.from(given), Buffer.from(csrfToken(cookie)))
   );
 }

@@ -29,6 +29,15 @@ export function oidcCookie(request: Pick<Request, 'secure'>): SessionCookie {
   return { name: `${name}_oidc`, options: { ...options, sameSite: 'lax' } };
 }
 
+/**
+ * Name and attributes of the cookie that ties the button of a sign-in link to the browser that
+ * opened the link.
+ */
+export function linkCookie(request: Pick<Request, 'secure'>): SessionCookie {
+  const { name, options } = sessionCookie(request);
+  return { name: `${name}_link`, options };
+}
+
 /** Value of the session's cookie in a request; the empty string if it has none. */
 export function presentedSession(request: Pick<Request, 'secure' | 'headers'>): string {
   return cookieIn(request, sessionCookie(request).name);
@@ -37,6 +46,11 @@ export function presentedSession(request: Pick<Request, 'secure' | 'headers'>): 
 /** Value of the cookie of `oidcCookie` in a request; the empty string if it has none. */
 export function presentedOidcVisit(request: Pick<Request, 'secure' | 'headers'>): string {
   return cookieIn(request, oidcCookie(request).name);
+}
+
+/** Value of the cookie of `linkCookie` in a request; the empty string if it has none. */
+export function presentedLinkVisit(request: Pick<Request, 'secure' | 'headers'>): string {
+  return cookieIn(request, linkCookie(request).name);
 }
 
 function cookieIn(request: Pick<Request, 'headers'>, name: string): string {

@@ -97,8 +97,8 @@ describe('a list', () => {
     [1, 2, null, 2, '2 jobs'],
     [1, 1, null, null, '1 job'],
     [1, 50, 'p2', 312, '1–50 of 312 jobs'],
-    [51, 50, 'p3', 1_001, '51–100 of more than 1,000 jobs'],
-    [1_051, 50, null, 1_001, '1,051–1,100 of more than 1,000 jobs'],
+    [51, 50, 'p3', 10_001, '51–100 of more than 10,000 jobs'],
+    [1_051, 50, null, 10_001, '1,051–1,100 of more than 10,000 jobs'],
     [1, 50, 'p2', null, 'jobs 1–50'],
     [301, 12, null, 7, 'jobs 301–312'],
   ])(

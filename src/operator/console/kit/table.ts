@@ -95,7 +95,7 @@ export interface ListPage<T> extends PageOf<T>, ListPosition {
 }
 
 /**
- * What a page of a list shows, such as `1–50 of 312 jobs`, or `51–100 of more than 1,000 jobs`.
+ * What a page of a list shows, such as `1–50 of 312 jobs`, or `51–100 of more than 10,000 jobs`.
  * Nothing above an empty list.
  */
 export function listCount(

@@ -4,9 +4,10 @@ import type { Actor } from '../../../platform/audit/actor.ts';
 import { NotFoundError } from '../../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../../platform/base/time/clock.ts';
 import { CurrentActor, OperatorAccess } from '../../access/operator-access.decorators.ts';
+import { OIDC_CONFIRMED_DAYS } from '../../access/oidc-confirmation.ts';
 import { OPERATOR_ROLES } from '../../access/operator-role.ts';
 import { OperatorTokens } from '../../access/operator-tokens.service.ts';
-import { Operators } from '../../access/operators.service.ts';
+import { type ListedOperator, Operators } from '../../access/operators.service.ts';
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
 import { exactly } from '../kit/time.ts';
@@ -19,6 +20,10 @@ import {
   operatorPath,
   operatorTokenFields,
 } from './operators.page.ts';
+
+/** What else a token of an operator of OpenID Connect needs; nothing for all others. */
+const signInRule = ({ name, issuer }: ListedOperator): string[] =>
+  issuer === null ? [] : [`It ends ${OIDC_CONFIRMED_DAYS} days after the last sign-in of ${name}.`];
 
 /** Tokens of an operator for the admin API. */
 @ConsolePages('operators/:id/tokens')
@@ -36,11 +41,13 @@ export class ConsoleOperatorTokensController {
     const page = actionPage(viewerOf(response.req), {
       section: 'operators',
       title: `Make a token for ${operator.name}?`,
-      consequences:
+      consequences: [
         'A script that sends the token can use the admin API as this operator, and the audit log names the operator. The token is shown once.',
+        ...signInRule(operator),
+      ].join(' '),
       crumbs: operatorCrumbs(operator),
       path: `${operatorPath(id)}/tokens`,
-      fields: operatorTokenFields(),
+      fields: operatorTokenFields(operator),
       button: 'Make the token',
       back: operatorPath(id),
     });
@@ -58,25 +65,24 @@ export class ConsoleOperatorTokensController {
   ): Promise<void> {
     const operator = await this.operators.get(id);
     const lifetime = choiceIn(body, 'lifetime', Object.keys(OPERATOR_TOKEN_LIFETIMES));
-    const lifetimeSeconds = lifetime ? Number(lifetime) : null;
     const made = await this.tokens.create(actor, {
       operatorName: operator.name,
       note: textIn(body, 'note') ?? '',
       role: choiceIn(body, 'role', OPERATOR_ROLES) ?? 'read',
-      lifetimeSeconds,
+      lifetimeSeconds: lifetime ? Number(lifetime) : null,
     });
-    const now = this.clock.now();
-    const ends = lifetimeSeconds === null ? null : new Date(now.getTime() + lifetimeSeconds * 1000);
+    const { expiresAt } = made;
     const page = secretPage({
       section: 'operators',
       title: 'Token for the admin API',
-      text: `A token of ${operator.name}. A script sends it as Bearer.`,
+      text: [`A token of ${operator.name}. A script sends it as Bearer.`, ...signInRule(operator)] //
+        .join(' '),
       what: 'token',
       value: made.token,
       crumbs: operatorCrumbs(operator),
       more: [
         ['Id', made.id],
-        ['Works until', ends ? exactly(ends, now) : 'it is revoked'],
+        ['Works until', expiresAt ? exactly(expiresAt, this.clock.now()) : 'it is revoked'],
       ],
     });
     sendPage(response, page);

@@ -1,5 +1,5 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
-import { OPERATOR_ROLES, type OperatorRole } from '../../access/operator-role.ts';
+import { type OperatorRole, rolesWithin } from '../../access/operator-role.ts';
 import type { ListedOperatorToken } from '../../access/operator-tokens.service.ts';
 import type { ListedOperator } from '../../access/operators.service.ts';
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
@@ -36,11 +36,12 @@ const ROLE_WORDS: Readonly<Record<OperatorRole, string>> = {
   operate: 'operate: also changes things, operators included',
 };
 
-const roleField = (): Html =>
+/** @param most the strongest role that is offered */
+const roleField = (most: OperatorRole): Html =>
   html`<div>
     <label for="role">Role</label
     ><select id="role" name="role">
-      ${OPERATOR_ROLES.map((role) => html`<option value="${role}">${ROLE_WORDS[role]}</option>`)}
+      ${rolesWithin(most).map((role) => html`<option value="${role}">${ROLE_WORDS[role]}</option>`)}
     </select>
   </div>`;
 
@@ -60,7 +61,7 @@ export const operatorFields = (): Html =>
       />
       <p class="hint">Letters, digits and the characters . _ @ + -</p>
     </div>
-    ${roleField()}`;
+    ${roleField('operate')}`;
 
 /** How long a new token for the admin API works, in seconds. Empty: until it is revoked. */
 export const OPERATOR_TOKEN_LIFETIMES = {
@@ -70,13 +71,13 @@ export const OPERATOR_TOKEN_LIFETIMES = {
   '7776000': '90 days have passed',
 } as const;
 
-/** The fields of a new token for the admin API. */
-export const operatorTokenFields = (): Html =>
+/** The fields of a new token for the admin API. @param role that of the operator */
+export const operatorTokenFields = ({ role }: Pick<ListedOperator, 'role'>): Html =>
   html`<div>
       <label for="note">What it is for</label
       ><input id="note" name="note" type="text" maxlength="200" autocomplete="off" />
     </div>
-    ${roleField()}
+    ${roleField(role)}
     <div>
       <label for="lifetime">It works until</label
       ><select id="lifetime" name="lifetime">

@@ -237,6 +237,14 @@ describe('pages of the console', () => {
       ['warning', '1 account must sign in again'],
     ]);
     expect(consolePage(OPERATOR, overviewPage(well))).toContain('Nothing needs attention');
+    expect(
+      (['none', 'link'] as const).flatMap((missingAccess) =>
+        concernsOf({ ...well, missingAccess }).map(({ tone, title }) => [tone, title]),
+      ),
+    ).toEqual([
+      ['bad', 'No enabled operator has the role operate'],
+      ['warning', 'No operator with the role operate can sign in without a link'],
+    ]);
     const failover = { ...overview.failover, synchronous: true } as typeof overview.failover;
     expect(concernsOf({ ...well, failover })).toMatchObject([
       { tone: 'warning', title: 'The database failed over 9 min ago' },

@@ -1,5 +1,6 @@
 import { html } from '../../../platform/pages/html.ts';
 import { field } from '../../../platform/pages/fields.ts';
+import { CSRF_FIELD } from '../../access/sessions/csrf.ts';
 import { icon } from '../kit/icons.ts';
 import { plainPage } from '../kit/layout.ts';
 import { address } from '../kit/table.ts';
@@ -42,4 +43,27 @@ export function signInPage({ name, to, error, oidc }: SignInForm): string {
       ${oidc ? html`<p class="or">or</p><a class="button" href="${address(`${SIGN_IN_PATH}/oidc`, { to })}">Sign in with your organization</a>` : null}
       <p class="hint">No operator yet? On the server, run <code>carillon operator create --password</code>.</p>`,
   ); // prettier-ignore
+}
+
+/** What the button of a sign-in link sends. */
+export interface SignInLinkForm {
+  /** The secret of the link. */
+  secret: string;
+  /** The page to open afterwards: a path of the console. */
+  to: string;
+  /** Token of `csrfToken` for this browser. */
+  csrf: string;
+}
+
+/** The page of a sign-in link. Only its button uses the link up. */
+export function signInLinkPage({ secret, to, csrf }: SignInLinkForm): string {
+  const fields = { [CSRF_FIELD]: csrf, secret, to };
+  return plainPage(
+    'Sign in',
+    html`<p class="aside">This link signs an operator in, once.</p>
+      <form method="post" action="${SIGN_IN_PATH}/link">
+        ${Object.entries(fields).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`)}
+        <button class="button primary" type="submit">Sign in</button>
+      </form>`,
+  );
 }

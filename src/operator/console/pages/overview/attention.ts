@@ -11,6 +11,7 @@ import {
   type RefusalState,
 } from '../../../overview/overview.ts';
 import type { QueueName } from '../../../../platform/work/signals.ts';
+import { accessConcerns } from './access-concerns.ts';
 import { bounded, type Concern, recentFailures } from './concern.ts';
 import { processConcerns } from './process-concerns.ts';
 import { requestConcerns } from './request-concerns.ts';
@@ -359,6 +360,7 @@ export function concernsOf(overview: Overview): Concern[] {
     ...credentialConcerns(overview),
     ...refusalConcerns(overview),
     ...apiUseConcerns(overview),
+    ...accessConcerns(overview),
   ];
   return [
     ...all.filter(({ tone }) => tone === 'bad'),

@@ -1,4 +1,4 @@
-import { MOST_COUNTED } from '../../../overview/overview.ts';
+import { MOST_COUNTED } from '../../../search/search-limit.ts';
 import { counted } from '../../kit/figures.ts';
 
 /** Something that an operator should look at. */
