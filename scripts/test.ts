@@ -1,7 +1,7 @@
 import { runChecks, type Summary } from './lib/checks.ts';
 import { ensureBuilt } from './lib/build.ts';
 import { runJest, runJestTwice } from './lib/jest-run.ts';
-import { specFilesOfLongTests, writeTestGroups } from './lib/test-groups.ts';
+import { writeTestGroups } from './lib/test-groups.ts';
 
 /**
  * Most tests wait most of the time, so more groups run at a time than a small machine has
@@ -18,8 +18,7 @@ const STORMS = ['--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
 /*
  * `npm test` runs the checks and every usual test; each check counts as one test. `npm test --
  * test/e2e/outbox` runs the checks and the named tests. `npm run test:long` runs the long tests.
- * `npm test -- --all` runs everything, as CI does; what the long tests run at full size is not run
- * at its usual size before. Each prints one closing line.
+ * Each prints one closing line.
  */
 const named = process.argv.slice(2);
 const [scope] = named;
@@ -29,16 +28,12 @@ const unstable: string[] = [];
 if (scope !== '--long') parts.push(await runChecks());
 // Some tests kill real processes, which run the built program.
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));
-if (scope === undefined || scope === '--all') {
-  const all = scope === '--all';
-  const done = writeTestGroups(all);
-  const later = all ? specFilesOfLongTests() : [];
+if (scope === undefined) {
+  writeTestGroups();
   const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
   unstable.push(...groups.unstable);
-  const projects = ['--selectProjects', 'faults', ...(all ? ['long'] : [])];
-  const ignored = [...done, ...later].flatMap((file) => ['--testPathIgnorePatterns', file]);
   // Storms prove that nothing is lost or doubled, so a single failure counts and is not repeated.
-  parts.push(groups, await runJest([...projects, ...STORMS, ...ignored]));
+  parts.push(groups, await runJest(['--selectProjects', 'faults', ...STORMS]));
 } else if (scope === '--long') parts.push(await runJest(['--selectProjects', 'long', ...STORMS]));
 else parts.push(await runJest(named));
 

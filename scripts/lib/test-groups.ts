@@ -5,21 +5,8 @@ import { ROOT } from './project.ts';
 /** Folder of the generated groups; jest.config.js also names it. */
 const FOLDER = path.join(ROOT, 'test/.groups');
 
-/**
- * Files that take longer than a whole group of other files. Each is a group of its own, and they
- * start first.
- */
-const LONGEST = [
-  'test/e2e/bad-input.e2e-spec.ts',
-  'test/e2e/local-mode.e2e-spec.ts',
-  'test/e2e/live-companies.e2e-spec.ts',
-];
-
-/**
- * Long tests that start no processes and break nothing. In a run of everything they are groups, so
- * that they fill the time in which other groups wait.
- */
-const SWEEPS = ['test/long/bad-input.long-spec.ts', 'test/long/requests.long-spec.ts'];
+/** A file that takes as long as a group of others. It is a group of its own and starts first. */
+const LONGEST = 'test/e2e/bad-input.e2e-spec.ts';
 
 /**
  * Tiers, with the number of groups that the files of each tier are divided into. Groups of
@@ -27,10 +14,10 @@ const SWEEPS = ['test/long/bad-input.long-spec.ts', 'test/long/requests.long-spe
  * start last, so that all processors have something to do until the end.
  */
 const TIERS = [
-  { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 3 },
+  { name: 'providers', folder: 'test/providers', ending: '.providers-spec.ts', groups: 2 },
   { name: 'hostile', folder: 'test/hostile', ending: '.hostile-spec.ts', groups: 2 },
   { name: 'medium', folder: 'test/medium', ending: '.medium-spec.ts', groups: 2 },
-  { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 5 },
+  { name: 'e2e', folder: 'test/e2e', ending: '.e2e-spec.ts', groups: 4 },
   { name: 'sdk', folder: 'test/sdk', ending: '.sdk-spec.ts', groups: 1 },
   { name: 'unit', folder: 'src', ending: '.spec.ts', groups: 1 },
 ] as const;
@@ -43,21 +30,14 @@ const SHORT = [
  * Writes the groups: files that import several spec files each. Jest loads all modules anew for
  * every file, and loading the program takes longer than most files' tests. With groups, a full run
  * loads the program once for each group. Every spec file belongs to exactly one group.
- * @param withLongTests also groups of the long tests in `SWEEPS`, and none of the files that any
- *   long test runs at its full size
- * @returns the long tests that are groups, relative to the project
  */
-export function writeTestGroups(withLongTests = false): readonly string[] {
-  const without = withLongTests ? specFilesOfLongTests() : [];
-  const sweeps = withLongTests ? SWEEPS : [];
+export function writeTestGroups(): void {
   fs.rmSync(FOLDER, { recursive: true, force: true });
   fs.mkdirSync(FOLDER, { recursive: true });
-  const isWanted = (file: string) => !without.includes(file);
-  const alone = [...sweeps, ...LONGEST.filter(isWanted)];
-  const groups: [name: string, files: string[]][] = alone.map((file) => ['longest', [file]]);
+  const groups: [name: string, files: string[]][] = [['longest', [LONGEST]]];
   const tiers = TIERS.map((tier) => ({
     name: tier.name,
-    hands: dealt(filesOf(tier.folder, tier.ending).filter(isWanted), tier.groups),
+    hands: dealt(filesOf(tier.folder, tier.ending), tier.groups),
   }));
   for (let round = 0; round < Math.max(...tiers.map(({ hands }) => hands.length)); round += 1) {
     for (const { name, hands } of tiers) {
@@ -65,25 +45,12 @@ export function writeTestGroups(withLongTests = false): readonly string[] {
       if (files) groups.push([name, files]);
     }
   }
-  for (const { name, folder, ending } of SHORT) {
-    groups.push([name, filesOf(folder, ending).filter(isWanted)]);
-  }
+  for (const { name, folder, ending } of SHORT) groups.push([name, filesOf(folder, ending)]);
   for (const [index, [name, files]] of groups.entries()) {
     const lines = files.map((file) => `import '../../${file}';\n`);
     const number = String(index + 1).padStart(2, '0');
     fs.writeFileSync(path.join(FOLDER, `${number}-${name}.spec.ts`), lines.join(''));
   }
-  return sweeps;
-}
-
-/** Returns the spec files that the long tests run at their full size, relative to the project. */
-export function specFilesOfLongTests(): string[] {
-  const folder = path.join(ROOT, 'test/long');
-  return fs.readdirSync(folder).flatMap((file) => {
-    const text = fs.readFileSync(path.join(folder, file), 'utf8');
-    const imported = text.matchAll(/^import '\.\.\/(.+-spec\.ts)';$/gm);
-    return [...imported].map(([, name = '']) => `test/${name}`);
-  });
 }
 
 /**
@@ -108,7 +75,7 @@ function filesOf(folder: string, ending: string): string[] {
     .map((file) => `${folder}/${file}`);
   if (files.length === 0) throw new Error(`There are no tests in ${folder}`);
   const size = (file: string) => fs.statSync(path.join(ROOT, file)).size;
-  return files.filter((file) => !LONGEST.includes(file)).toSorted((a, b) => size(b) - size(a));
+  return files.filter((file) => file !== LONGEST).toSorted((a, b) => size(b) - size(a));
 }
 
 /**

@@ -5,6 +5,7 @@ import { Database } from '../platform/database/sql.ts';
 import type { RefusedRecipient } from '../platform/base/errors/provider-error.ts';
 import type { AttemptRecord } from './job-attempts.ts';
 import type { JobAction, JobState, SendRoute } from './job-status.ts';
+import { ROW_WAITING } from '../platform/work/queue/row-state.ts';
 
 /** A job status as it is read. `content` is set only for outbox messages. */
 export interface JobRow {
@@ -75,7 +76,7 @@ const NEXT_AT = `
          select case when g.closed_until is null then q.run_at
                      else greatest(q.run_at, least(g.closed_until, q.retry_limit_at)) end
          from send_job q left join account_gate g on g.account_id = q.account_id and g.closed_until > now()
-         where q.id = s.id and q.state = 0), a.next_at) end`;
+         where q.id = s.id and q.state = ${ROW_WAITING}), a.next_at) end`;
 
 // A sent message was accepted by every recipient that did not refuse it, so ordinary messages
 // store no list of their own.

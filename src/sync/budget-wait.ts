@@ -2,8 +2,8 @@ import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error
 import { CeilingReachedError } from '../platform/budgets/ceiling-reached-error.ts';
 
 /**
- * Pause in seconds before a batch is read again that may be older than one of our own writes. It
- * may be for about a second after the end of the write; each attempt costs requests.
+ * Pause in seconds before a batch is read again because it may be older than one of our own writes.
+ * That is possible for about a second after the end of the write; each attempt costs requests.
  */
 const OUTDATED_SECONDS = 0.5;
 

@@ -109,13 +109,13 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
   }
 
   async run(
-    job: ClaimedRow,
+    row: ClaimedRow,
     lease: Lease,
     loaded: LoadedMailbox | undefined,
   ): Promise<Outcome<SyncResult> | null> {
-    const claim: MirrorClaim = { id: job.id, fence: job.fence, accountId: job.gateId };
+    const claim: MirrorClaim = { id: row.id, fence: row.fence, accountId: row.gateId };
     // Another worker has claimed the row, or the row was deleted with its account.
-    if (loaded?.fence !== job.fence) return null;
+    if (loaded?.fence !== row.fence) return null;
     const { state, account } = loaded.again
       ? await this.#requested(claim)
       : { state: loaded, account: this.accounts.open(loaded) };
@@ -247,11 +247,11 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
   }
 
   async record(sql: Sql, settled: readonly Settled<ClaimedRow, SyncResult>[]): Promise<void> {
-    for (const { job, result } of settled)
+    for (const { row, result } of settled)
       if (result.kind === 'failed')
         reportIncident(
           'sync.failed',
-          { account: job.gateId, ...(result.server ? { server: result.server } : {}) },
+          { account: row.gateId, ...(result.server ? { server: result.server } : {}) },
           result.reason,
         );
     await recordResults(sql, settled, this.clock.now());
@@ -274,7 +274,8 @@ export class MailboxSyncDispatcher implements Dispatcher<ClaimedRow, SyncResult,
     } catch (error) {
       if (!(error instanceof ProviderError) || error.code === 'auth-invalid') throw error;
       const { retryAfterSeconds } = error;
-      // The next pass reads the changes first. A shorter wait could allow for nothing else.
+      // The next pass reads the changes first. After a shorter wait, the budget could suffice for
+      // nothing but these.
       if (error instanceof BudgetExhaustedError) return error.fullAfterSeconds;
       if (error.code === 'rate-limited') return retryAfterSeconds ?? CONTENT_PAUSE_SECONDS;
       this.#log.warn(

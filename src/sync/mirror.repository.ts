@@ -9,6 +9,7 @@ import { hasVanished } from '../mail/messages/mirror/vanished-messages.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import type { RowLoading } from '../platform/work/queue/dispatcher.ts';
 import type { SyncState } from '../platform/auth/grant-status.ts';
+import { ROW_CLAIMED } from '../platform/work/queue/row-state.ts';
 
 /**
  * A claim on the mirror of one account. Every transaction that writes checks that the claim is
@@ -109,20 +110,20 @@ export const MAILBOX_LOADING: RowLoading = {
 const BEGIN = `
   update sync_job j set again = false, active_at = $3
   from "grant" g ${AUDIT_TIMES.join('g.id')}
-  where j.id = $1 and j.fence = $2 and j.state = 1 and g.id = j.account_id
+  where j.id = $1 and j.fence = $2 and j.state = ${ROW_CLAIMED} and g.id = j.account_id
   returning ${STATE}`;
 
 const CHECK_CLAIM = `
   update sync_job set cursor = coalesce($3, cursor), reading = case when $3::text is null then reading end
-  where id = $1 and fence = $2 and state = 1 returning 1`;
+  where id = $1 and fence = $2 and state = ${ROW_CLAIMED} returning 1`;
 
-const ASKED_AGAIN = `select again from sync_job where id = $1 and fence = $2 and state = 1`;
+const ASKED_AGAIN = `select again from sync_job where id = $1 and fence = $2 and state = ${ROW_CLAIMED}`;
 
 const LOCK_MAILBOX = `select 1 from sync_job where account_id = $1 for no key update`;
 
 const LIMIT_WAIT = `select set_config('lock_timeout', $1, true)`;
 
-const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 and state = 1`;
+const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 and state = ${ROW_CLAIMED}`;
 
 /** Statements that delete an account's read failures and its watch together with its mirror. */
 export const SYNC_OF_ACCOUNT: AccountListener = {

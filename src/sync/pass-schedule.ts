@@ -2,6 +2,7 @@ import type { ProviderError } from '../platform/base/errors/provider-error.ts';
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import type { Sql } from '../platform/database/sql.ts';
 import type { MirrorClaim, MirrorState } from './mirror.repository.ts';
+import { ROW_CLAIMED } from '../platform/work/queue/row-state.ts';
 
 /* When to sync the calendars and the address book of an account: less often than its mailbox. */
 
@@ -20,22 +21,22 @@ const HURRIED = new Date('2000-01-02T00:00:00Z');
 // for the next one.
 const BEGIN_CALENDARS = `
   update sync_job j set calendars_at = $4 from sync_job before
-  where j.id = $1 and j.fence = $2 and j.state = 1 and (j.calendars_at is null or j.calendars_at <= $3)
+  where j.id = $1 and j.fence = $2 and j.state = ${ROW_CLAIMED} and (j.calendars_at is null or j.calendars_at <= $3)
     and before.id = j.id
   returning before.calendars_at is null as first`;
 
 const BEGIN_CONTACTS = `
   update sync_job set contacts_at = $4
-  where id = $1 and fence = $2 and state = 1 and (contacts_at is null or contacts_at <= $3)
+  where id = $1 and fence = $2 and state = ${ROW_CLAIMED} and (contacts_at is null or contacts_at <= $3)
   returning contacts_cursor as cursor, contacts_since as since`;
 
 const CONTACT_POSITION = `
   select contacts_cursor as cursor, contacts_since as since
-  from sync_job where id = $1 and fence = $2 and state = 1`;
+  from sync_job where id = $1 and fence = $2 and state = ${ROW_CLAIMED}`;
 
 const POSTPONE = {
-  calendars: `update sync_job set calendars_at = $3 where id = $1 and fence = $2 and state = 1`,
-  contacts: `update sync_job set contacts_at = $3 where id = $1 and fence = $2 and state = 1`,
+  calendars: `update sync_job set calendars_at = $3 where id = $1 and fence = $2 and state = ${ROW_CLAIMED}`,
+  contacts: `update sync_job set contacts_at = $3 where id = $1 and fence = $2 and state = ${ROW_CLAIMED}`,
 } as const;
 
 const STORE_CURSOR = `

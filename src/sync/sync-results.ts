@@ -51,7 +51,7 @@ const COUNT_FAILURES = `
 /** Results after which the account waits, for its budget or for a part that cannot be read. */
 const MAY_WAIT: readonly SyncResult['kind'][] = ['idle', 'stalled'];
 
-const idsOf = (some: readonly { job: ClaimedRow }[]): string[] => some.map(({ job }) => job.id);
+const idsOf = (some: readonly { row: ClaimedRow }[]): string[] => some.map(({ row }) => row.id);
 
 /**
  * Stores how sync passes have ended: their rows' counts of failures, and what the accounts show.
@@ -62,20 +62,20 @@ export async function recordResults(
   settled: readonly Settled<ClaimedRow, SyncResult>[],
   now: Date,
 ): Promise<void> {
-  const current = settled.flatMap(({ job, result }) =>
+  const current = settled.flatMap(({ row, result }) =>
     result.kind === 'current'
-      ? [{ job, problem: result.problem ?? null, isShown: result.isShown === true }]
+      ? [{ row, problem: result.problem ?? null, isShown: result.isShown === true }]
       : [],
   );
-  const stalled = settled.flatMap(({ job, result }) =>
-    result.kind === 'stalled' ? [{ job, problem: result.problem }] : [],
+  const stalled = settled.flatMap(({ row, result }) =>
+    result.kind === 'stalled' ? [{ row, problem: result.problem }] : [],
   );
   if (current.length > 0) await sql.query(CURRENT, [idsOf(current), now]);
   const waiting = settled.filter(({ result }) => MAY_WAIT.includes(result.kind));
   if (waiting.length > 0) await sql.query(ASKED_AGAIN, [idsOf(waiting)]);
   const active = settled.filter(({ result }) => result.changed === true);
   if (active.length > 0) await sql.query(ACTIVE, [idsOf(active), now]);
-  const passed = settled.map(({ job, result }) => ({ id: job.id, times: result.times ?? {} }));
+  const passed = settled.map(({ row, result }) => ({ id: row.id, times: result.times ?? {} }));
   await storePassTimes(sql, passed);
   const failed = settled.filter(({ result }) => result.kind === 'failed');
   const counted =
@@ -89,15 +89,15 @@ export async function recordResults(
   // Only sync passes make an account `running` or `sync-error`, and this one has had the claim.
   const unshown = current.filter(({ problem, isShown }) => problem !== null || !isShown);
   const reasons = new Map<string, string>();
-  for (const { job, result } of settled) {
-    if (result.kind === 'failed') reasons.set(job.gateId, result.reason);
+  for (const { row, result } of settled) {
+    if (result.kind === 'failed') reasons.set(row.gateId, result.reason);
   }
   const failing = counted.filter(({ failures }) => failures >= FAILURES_UNTIL_SHOWN);
   await moveGrants(
     sql,
     [
-      ...[...unshown, ...stalled].map(({ job, problem }) => ({
-        accountId: job.gateId,
+      ...[...unshown, ...stalled].map(({ row, problem }) => ({
+        accountId: row.gateId,
         syncState: problem === null ? ('running' as const) : ('sync-error' as const),
         reason: problem,
       })),
@@ -109,8 +109,8 @@ export async function recordResults(
     ],
     now,
   );
-  const refused = settled.flatMap(({ job, result }) =>
-    result.kind === 'refused' ? [{ accountId: job.gateId, ...result }] : [],
+  const refused = settled.flatMap(({ row, result }) =>
+    result.kind === 'refused' ? [{ accountId: row.gateId, ...result }] : [],
   );
   await markGrantsInvalid(sql, refused, now);
 }

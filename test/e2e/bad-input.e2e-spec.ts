@@ -73,12 +73,12 @@ describe('every operation', () => {
 
   /** Hostile values for a field whose kind has already been tried with all of them. */
   const SAMPLE: readonly string[] = sized(
-    ['null', 'long text'],
+    ['null'],
     ['null', 'NUL', 'empty object', 'array of nulls', 'huge number', 'long text'],
   );
 
   const QUERY_SAMPLE: readonly string[] = sized(
-    ['empty', 'brackets'],
+    ['brackets'],
     ['empty', 'text', 'NUL', 'repeated 200 times', 'brackets', 'SQL'],
   );
 

@@ -1,21 +1,12 @@
 import { execFile, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import pg from 'pg';
-import { startEmbeddedPostgres } from '../../src/platform/database/embedded/embedded-postgres.ts';
+import { LocalProgram, START_PATIENCE_MS } from '../support/local-program.ts';
 import { freePorts } from '../support/mail-servers/processes.ts';
+import { runScript } from '../support/npm-script.ts';
 import { until } from '../support/until.ts';
-import { runScript, type RunningScript, startScript } from '../support/npm-script.ts';
-
-const LISTENS = /is listening on/;
-/**
- * Enough for several processes one after the other, some of which create a database, and for the
- * waits of `until`.
- */
-const PATIENCE_MS = 300_000;
 
 /** Runs shell lines as a user would paste them. */
 async function paste(lines: string): Promise<string> {
@@ -59,46 +50,23 @@ async function connectWithExample(exports: string): Promise<void> {
   }
 }
 
+/** `test/long/local-mode` has the later starts. */
 describe('npm start', () => {
-  let folder: string;
-  let environment: Record<string, string>;
-  let otherPort: string;
-  let running: RunningScript | undefined;
+  let local: LocalProgram;
 
   beforeAll(async () => {
-    folder = fs.mkdtempSync(path.join(os.tmpdir(), 'carillon-local-'));
-    const [own, other] = await freePorts(2);
-    environment = { DATA_DIR: path.join(folder, 'data'), PORT: String(own) };
-    otherPort = String(other);
+    local = await LocalProgram.prepare();
   });
   afterEach(async () => {
-    running?.child.kill('SIGKILL');
-    await running?.ended;
-    running = undefined;
-  }, PATIENCE_MS);
-  afterAll(() =>
-    fs.rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }),
-  );
-
-  async function start(more: Record<string, string> = {}): Promise<string> {
-    running = startScript('start', [], { ...environment, ...more });
-    return running.printed(LISTENS);
-  }
-  async function stop(signal: NodeJS.Signals): Promise<number | null | undefined> {
-    running?.child.kill(signal);
-    return (await running?.ended)?.code;
-  }
-  /** Process id of the embedded PostgreSQL server. */
-  const databasePid = (): number =>
-    Number(
-      fs.readFileSync(path.join(folder, 'data/postgres/postmaster.pid'), 'utf8').split('\n')[0],
-    );
+    await local.stop('SIGKILL');
+  }, START_PATIENCE_MS);
+  afterAll(() => local.remove());
 
   it(
     'prints tokens, a client id and commands on the first start, and the commands work',
     async () => {
-      await start();
-      const welcome = (await running?.printed('carillon-api integrations get')) ?? '';
+      const running = await local.start();
+      const welcome = await running.printed('carillon-api integrations get');
       const pasted = welcome.split('\n').filter((line) => /^(export|curl| {2}-d) /.test(line));
       expect(pasted.filter((line) => line.startsWith('curl'))).toHaveLength(3);
       const curl = (line: string): string =>
@@ -120,127 +88,14 @@ describe('npm start', () => {
       expect(answers).toContain('"name": "Sandbox"');
       await connectWithExample(api.filter((line) => line.startsWith('export')).join('\n'));
 
-      const keys = fs.statSync(path.join(folder, 'data/encryption-keys'));
+      const keys = fs.statSync(path.join(local.folder, 'data/encryption-keys'));
       expect(keys.mode & 0o777).toBe(0o600);
-      const database = databasePid();
-      expect(await stop('SIGINT')).toBe(0);
+      const database = local.databasePid();
+      expect(await local.stop('SIGINT')).toBe(0);
       expect(() => process.kill(database, 0)).toThrow('ESRCH');
-      expect(fs.existsSync(path.join(folder, 'data/lock'))).toBe(false);
+      expect(fs.existsSync(path.join(local.folder, 'data/lock'))).toBe(false);
     },
-    PATIENCE_MS,
-  );
-
-  it(
-    'keeps the data and shows no secret on the second start',
-    async () => {
-      await start();
-      const welcome = (await running?.printed('Or start afresh')) ?? '';
-      expect(welcome).not.toContain('access token');
-      expect(welcome).toContain('npm run carillon -- application list');
-      const list = await runScript('carillon', ['application', 'list', '--json'], environment);
-      expect(JSON.parse(list.output)).toMatchObject([
-        { name: 'Demo', plan: 'standard', features: ['sms'] },
-      ]);
-      expect(await stop('SIGTERM')).toBe(0);
-    },
-    PATIENCE_MS,
-  );
-
-  it(
-    'creates no demo application and shows no tokens when NODE_ENV is production',
-    async () => {
-      const own = {
-        NODE_ENV: 'production',
-        DATA_DIR: path.join(folder, 'production'),
-        ENCRYPTION_KEYS: `main:${randomBytes(32).toString('base64')}`,
-      };
-      await start(own);
-      const welcome = await running?.printed('application create');
-      expect(welcome).toContain('no demo application is created and no tokens are shown');
-      expect(welcome).not.toMatch(/access token|client secret|CARILLON_ACCESS_TOKEN/i);
-      const list = await runScript('carillon', ['application', 'list', '--json'], {
-        ...environment,
-        ...own,
-      });
-      expect(JSON.parse(list.output)).toEqual([]);
-      expect(await stop('SIGTERM')).toBe(0);
-    },
-    PATIENCE_MS,
-  );
-
-  it(
-    'refuses a folder that another Carillon uses and a port that is taken, before it starts anything',
-    async () => {
-      await start();
-      const folderTaken = await runScript('start', [], { ...environment, PORT: otherPort });
-      expect(folderTaken).toMatchObject({ code: 1 });
-      expect(folderTaken.output).toMatch(
-        /^Another Carillon \(process \d+\) uses .*data\. Stop it, or .*DATA_DIR=/,
-      );
-      const other = path.join(folder, 'other');
-      const portTaken = await runScript('start', [], { ...environment, DATA_DIR: other });
-      expect(portTaken).toMatchObject({ code: 1 });
-      expect(portTaken.output).toMatch(
-        /^Port \d+ is taken\. Choose another one: PORT=\d+ npm start\n$/,
-      );
-      expect(fs.existsSync(path.join(other, 'postgres'))).toBe(false);
-    },
-    PATIENCE_MS,
-  );
-
-  it(
-    'starts again after kill -9',
-    async () => {
-      await start();
-      const database = databasePid();
-      await stop('SIGKILL');
-      await start();
-      expect(databasePid()).not.toBe(database);
-      expect(await stop('SIGINT')).toBe(0);
-    },
-    PATIENCE_MS,
-  );
-
-  it(
-    'uses the server of DATABASE_URL, names the migration command if the schema is behind, and creates no demo data',
-    async () => {
-      const server = await startEmbeddedPostgres({ settings: { fsync: 'off' } });
-      const own = {
-        ...environment,
-        DATA_DIR: path.join(folder, 'with-url'),
-        DATABASE_URL: server.url,
-      };
-      try {
-        const behind = await runScript('start', [], own);
-        expect(behind.code).toBe(1);
-        expect(behind.output).toContain('The database schema is behind');
-        expect(behind.output).toContain('npm run db:migrate');
-
-        const early = await runScript('carillon', ['application', 'list', '--json'], own);
-        expect(early.code).toBe(5);
-        expect(JSON.parse(early.output)).toMatchObject({ error: { kind: 'unavailable' } });
-
-        const migrated = await runScript('db-migrate', [], own);
-        expect(migrated).toMatchObject({ code: 0 });
-        expect(migrated.output).toContain('Migrated: ');
-        expect((await runScript('db-migrate', [], own)).output).toBe('The schema is up to date.\n');
-
-        const unknown = await runScript('carillon', ['application', 'rotate-secret', 'x'], own);
-        expect(unknown).toEqual({ code: 3, output: "Error: Couldn't find application x\n" });
-
-        running = startScript('start', [], own);
-        expect(await running.printed('No demo data')).not.toContain('access token');
-        const client = new pg.Client({ connectionString: server.url });
-        await client.connect();
-        const { rows } = await client.query<{ count: string }>('select count(*) from application');
-        await client.end();
-        expect(rows).toEqual([{ count: '0' }]);
-        expect(await stop('SIGINT')).toBe(0);
-      } finally {
-        await server.stop();
-      }
-    },
-    PATIENCE_MS,
+    START_PATIENCE_MS,
   );
 
   it.each([
@@ -263,8 +118,8 @@ describe('npm start', () => {
     'reports what is wrong with %j and exits with 1',
     async (wrong, message) => {
       const { code, output } = await runScript('start', [], {
-        ...environment,
-        DATA_DIR: path.join(folder, 'wrong'),
+        ...local.environment,
+        DATA_DIR: path.join(local.folder, 'wrong'),
         ...(wrong as Record<string, string>),
       });
       expect({ code, output }).toEqual({
@@ -274,7 +129,7 @@ describe('npm start', () => {
       expect(output).not.toContain('secret');
       expect(output).not.toContain('    at ');
     },
-    PATIENCE_MS,
+    START_PATIENCE_MS,
   );
 });
 
@@ -286,6 +141,6 @@ describe('npm run demo', () => {
       expect(output).toMatch(/All \d+ checks of 18 steps are true/);
       expect(code).toBe(0);
     },
-    PATIENCE_MS,
+    START_PATIENCE_MS,
   );
 });

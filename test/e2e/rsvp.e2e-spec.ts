@@ -453,8 +453,12 @@ describe('meetings by email', () => {
         return attendee(event, bo.email)?.status === 'yes';
       });
       await remove(other.hers.id);
-      await until('the series to be cancelled', async () =>
-        (await events(bo, other.hers.ical_uid)).every(({ status }) => status === 'cancelled'),
+      const copies = await until('the series to be cancelled', async () => {
+        const all = await events(bo, other.hers.ical_uid);
+        return all.every(({ status }) => status === 'cancelled') && all;
+      });
+      expect(copies.map(({ id }) => id)).toEqual(
+        expect.arrayContaining([other.his.id, instance.id]),
       );
     });
 

@@ -132,7 +132,7 @@ describe(`${SILENT} accounts of a mail server that does not answer`, () => {
   }, 30_000);
 
   it('leave slots for the messages of other servers', async () => {
-    // Nothing ends while the test runs: no time limit, and the breaker never closes.
+    // Nothing ends while the test runs: no time limit, and the breaker never stops.
     const server = await world.startServer({ SMTP_CONNECT_MS: '600000', SEND_SLOTS: '16' });
     const post = async (index: number, n: number) => {
       const account = world.accounts[index] as FaultAccount;

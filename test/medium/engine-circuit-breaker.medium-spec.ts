@@ -32,7 +32,7 @@ describe('the circuit breaker of a rate gate', () => {
     await fixture.close();
   });
 
-  const close = (seconds: number, failures = 0) =>
+  const stop = (seconds: number, failures = 0) =>
     sql.query(
       `insert into account_gate (account_id, failures, closed_until, close_reason)
        values ($1, $2, now() + $3 * interval '1 s', 'asked to wait')`,
@@ -63,10 +63,10 @@ describe('the circuit breaker of a rate gate', () => {
     await until('all results to be stored', async () =>
       (await fixture.rows()).every(({ state, run_at }) => state === 0 && +run_at > Date.now()),
     );
-    expect(await fixture.gate(account)).toEqual({ failures: 1, closedFor: null, reason: null });
+    expect(await fixture.gate(account)).toEqual({ failures: 1, stoppedFor: null, reason: null });
   });
 
-  it('opens after five failures in a row; waiting rows then make no attempt and keep their order', async () => {
+  it('stops after five failures in a row; waiting rows then make no attempt and keep their order', async () => {
     // Enough slots that one claim sees all waiting rows.
     const dispatcher = new ProbeDispatcher(16, async (job) => failed(job, TROUBLE));
     const engine = await fixture.begin(dispatcher);
@@ -80,8 +80,8 @@ describe('the circuit breaker of a rate gate', () => {
     }
     const gate = await fixture.gate(account);
     expect(gate).toMatchObject({ failures: 5, reason: 'nobody answers' });
-    expect(gate?.closedFor).toBeGreaterThan(25);
-    expect(gate?.closedFor).toBeLessThanOrEqual(30);
+    expect(gate?.stoppedFor).toBeGreaterThan(25);
+    expect(gate?.stoppedFor).toBeLessThanOrEqual(30);
 
     const ids = await fixture.insertRows(20, account);
     engine.wakeQueue('send');
@@ -102,7 +102,7 @@ describe('the circuit breaker of a rate gate', () => {
   it('doubles its pause with each further failure, up to 15 minutes', async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => failed(job, TROUBLE));
     const engine = await fixture.begin(dispatcher);
-    await close(-1, 5);
+    await stop(-1, 5);
     for (const [failures, seconds] of [
       [6, 60],
       [7, 120],
@@ -114,15 +114,15 @@ describe('the circuit breaker of a rate gate', () => {
       await fixture.insertRows(1, account);
       engine.wakeQueue('send');
       await until('the failure', async () => (await fixture.gate(account))?.failures === failures);
-      const closedFor = (await fixture.gate(account))?.closedFor ?? 0;
-      expect(closedFor).toBeGreaterThan(seconds - 5);
-      expect(closedFor).toBeLessThanOrEqual(seconds);
+      const stoppedFor = (await fixture.gate(account))?.stoppedFor ?? 0;
+      expect(stoppedFor).toBeGreaterThan(seconds - 5);
+      expect(stoppedFor).toBeLessThanOrEqual(seconds);
       await sql.query(`update account_gate set closed_until = now()`);
     }
   });
 
   it('admits one row at a time after the pause, until one succeeds', async () => {
-    await close(-1, 5);
+    await stop(-1, 5);
     const [probe] = await fixture.insertRows(1, account, -1000);
     const others = await fixture.insertRows(7, account);
     let release: () => void = () => undefined;
@@ -140,26 +140,26 @@ describe('the circuit breaker of a rate gate', () => {
     expect(dispatcher.begun).toEqual([probe]);
     release();
     await until(
-      'the circuit breaker to close',
+      'the circuit breaker to run again',
       async () => (await fixture.gate(account))?.failures === 0,
     );
-    expect(await fixture.gate(account)).toEqual({ failures: 0, closedFor: null, reason: null });
+    expect(await fixture.gate(account)).toEqual({ failures: 0, stoppedFor: null, reason: null });
     await fixture.empty();
   });
 
-  it('opens at once when the provider asks for a pause, even if another row succeeds during it', async () => {
+  it('stops at once when the provider asks for a pause, even if another row succeeds during it', async () => {
     const [asks, other] = await fixture.insertRows(2, account);
     let release: () => void = () => undefined;
     const released = new Promise<void>((resolve) => (release = resolve));
     const dispatcher = new ProbeDispatcher(8, async (job) => {
       if (job.id === asks)
-        return failed(job, { kind: 'close', seconds: 3_600, reason: 'daily limit' });
+        return failed(job, { kind: 'stop', seconds: 3_600, reason: 'daily limit' });
       await released;
       return { ...done(job), gate: WELL };
     });
     await fixture.begin(dispatcher);
     await until(
-      'the circuit breaker to open',
+      'the circuit breaker to stop',
       async () => (await fixture.gate(account))?.reason === 'daily limit',
     );
     release();
@@ -168,11 +168,11 @@ describe('the circuit breaker of a rate gate', () => {
     );
     const gate = await fixture.gate(account);
     expect(gate).toMatchObject({ failures: 0, reason: 'daily limit' });
-    expect(gate?.closedFor).toBeGreaterThan(3_590);
+    expect(gate?.stoppedFor).toBeGreaterThan(3_590);
   });
 
   it.each<RateGateSignal>([
-    { kind: 'close', seconds: 60, reason: `421 \0\ud800${'x'.repeat(100_000)}` },
+    { kind: 'stop', seconds: 60, reason: `421 \0\ud800${'x'.repeat(100_000)}` },
     { kind: 'trouble', reason: `421 \0\ud800${'x'.repeat(100_000)}` },
   ])(
     'stores the reason that a server gave, without bytes that the database refuses ($kind)',
@@ -183,8 +183,8 @@ describe('the circuit breaker of a rate gate', () => {
       await fixture.begin(dispatcher);
       await until('the result to be stored', async () => dispatcher.recorded.length > 0);
       await until(
-        'the circuit breaker to open',
-        async () => (await fixture.gate(account))?.closedFor,
+        'the circuit breaker to stop',
+        async () => (await fixture.gate(account))?.stoppedFor,
       );
       expect((await fixture.gate(account))?.reason).toMatch(/^421 \ufffdx{490,496}$/);
       expect(await fixture.rows()).toMatchObject([{ id, state: 0, crashes: 0 }]);
@@ -192,7 +192,7 @@ describe('the circuit breaker of a rate gate', () => {
   );
 
   it('admits a row at its deadline, and does not extend its pause when that attempt fails', async () => {
-    await close(600, 5);
+    await stop(600, 5);
     const [hasTime, hasNone, isNear] = await fixture.insertRows(3, account);
     await sql.query(
       `update send_job set retry_limit_at = case when id = $1 then now() else now() + interval '2 s' end where id = any($2)`,
@@ -208,11 +208,11 @@ describe('the circuit breaker of a rate gate', () => {
     expect((await fixture.rows()).map(({ id }) => id)).toEqual([hasTime]);
     const gate = await fixture.gate(account);
     expect(gate?.failures).toBe(5);
-    expect(gate?.closedFor).toBeLessThanOrEqual(600);
+    expect(gate?.stoppedFor).toBeLessThanOrEqual(600);
   });
 
   it('reports each row that will be more than a minute late once, with the reason', async () => {
-    await close(120);
+    await stop(120);
     const [late] = await fixture.insertRows(1, account);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));
     const engine = await fixture.begin(dispatcher);
@@ -313,7 +313,7 @@ describe('the circuit breaker of a rate gate', () => {
     const asked = jest.spyOn(SqlPool.prototype, 'query');
     const windows = () =>
       asked.mock.calls.flatMap(([text, values]) =>
-        text.includes('cand as materialized')
+        text.includes('read_rows as materialized')
           ? [[values?.[0], values?.[3]] as [number, number]]
           : [],
       );

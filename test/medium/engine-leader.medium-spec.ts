@@ -45,7 +45,7 @@ describe('the leader of the other workers', () => {
 
   const begin = async () => {
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job), {
-      inertUntilHandOff: true,
+      noEffectBeforeHandOff: true,
     });
     await fixture.begin(dispatcher);
     return dispatcher;

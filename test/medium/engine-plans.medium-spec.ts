@@ -24,7 +24,7 @@ const WINDOW = 100;
 /** The worker that runs the statements. It has claimed rows and has the lowest id. */
 const SELF = 1;
 /** A worker that is no longer listed, one without a heartbeat, and one without a connection. */
-const [UNLISTED, SILENT, ADRIFT] = [9, 8, 7];
+const [UNLISTED, SILENT, DISCONNECTED] = [9, 8, 7];
 
 interface Plan {
   'Node Type': string;
@@ -178,7 +178,7 @@ describe.each([
     workers = new pg.Client(server.database.url);
     await workers.connect();
     await workers.query(
-      `select pg_advisory_lock(${WORKER_LOCKS}, id) from worker where id not in (${SILENT}, ${ADRIFT})`,
+      `select pg_advisory_lock(${WORKER_LOCKS}, id) from worker where id not in (${SILENT}, ${DISCONNECTED})`,
     );
   });
   afterAll(async () => {

@@ -237,7 +237,7 @@ describe('Engine', () => {
       [marked, suspect, elsewhere],
     );
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job), {
-      inertUntilHandOff: true,
+      noEffectBeforeHandOff: true,
     });
     await fixture.begin(dispatcher);
     await until('the row that had not begun to end', async () => (await fixture.rows()).length < 4);
@@ -263,7 +263,7 @@ describe('Engine', () => {
         await end.promise;
         return done(job);
       },
-      { inertUntilHandOff: true },
+      { noEffectBeforeHandOff: true },
     );
     await fixture.begin(working);
     await until('the run to begin', async () => working.begun.length === 1);

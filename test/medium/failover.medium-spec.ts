@@ -37,7 +37,7 @@ const SEND: QueueTable = {
   table: 'send_job',
   gateColumn: 'account_id',
   columns: {},
-  inertUntilHandOff: true,
+  noEffectBeforeHandOff: true,
 };
 /** Rows of the table by name: whether they are marked, and whether they wait for their look-up. */
 const ROWS = `
@@ -176,9 +176,17 @@ describe('a database server that was promoted', () => {
     const id = await row(-5, 1);
     const dispatcher = { table: SEND, recordFenced: jest.fn(), record: jest.fn() };
     const settler = new Settler(sql, queueStatements(SEND), dispatcher as unknown as AnyDispatcher);
-    const [job] = await sql.query<ClaimedRow>('select id, fence from send_job where id = $1', [id]);
+    const [claimed] = await sql.query<ClaimedRow>('select id, fence from send_job where id = $1', [
+      id,
+    ]);
     const next = { kind: 'again', at: new Date(), ambiguous: false };
-    const ending = { job, worker: 6, outcome: { next, result: {} }, waitMs: 0, gateMarked: false };
+    const ending = {
+      row: claimed,
+      worker: 6,
+      outcome: { next, result: {} },
+      waitMs: 0,
+      gateMarked: false,
+    };
     for (const outcome of [ending.outcome, null])
       await settler.settle([{ ...ending, outcome } as Ending]);
     expect(await sql.query('select state, worker_id from send_job')).toEqual([

@@ -90,7 +90,7 @@ describe('removals under concurrent work', () => {
   /** Writes results as the engine does, and starts a removal as soon as the first row has ended. */
   async function removedWhileWriting<J extends ClaimedRow, R>(
     dispatcher: Dispatcher<J, R>,
-    results: readonly { job: J; outcome: Outcome<R> }[],
+    results: readonly { row: J; outcome: Outcome<R> }[],
     remove: () => PromiseLike<request.Response>,
   ): Promise<request.Response> {
     const statements = queueStatements(dispatcher.table);
@@ -131,8 +131,8 @@ describe('removals under concurrent work', () => {
     const waits = await steps.claim(first?.id ?? '');
     const ends = await steps.claim(last?.id ?? '');
     const results = [
-      { job: waits, outcome: dispatcher.onError(waits) },
-      { job: ends, outcome: dispatcher.onPoison(ends) },
+      { row: waits, outcome: dispatcher.onError(waits) },
+      { row: ends, outcome: dispatcher.onPoison(ends) },
     ];
     const removed = await removedWhileWriting(dispatcher, results, () =>
       request(server.url)
@@ -159,8 +159,8 @@ describe('removals under concurrent work', () => {
     const waits = await steps.claim(first);
     const ends = await steps.claim(last);
     const results = [
-      { job: waits, outcome: dispatcher.onError(waits, new Error('broken')) },
-      { job: ends, outcome: dispatcher.onPoison(ends) },
+      { row: waits, outcome: dispatcher.onError(waits, new Error('broken')) },
+      { row: ends, outcome: dispatcher.onPoison(ends) },
     ];
     const removed = await removedWhileWriting(dispatcher, results, () =>
       request(server.url)

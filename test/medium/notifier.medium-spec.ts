@@ -104,7 +104,7 @@ describe('Notifier', () => {
     const [worker, other] = [await start('worker'), await start('worker')];
     worker.signals.wake('hook');
     for (let times = 0; times < 100; times += 1)
-      worker.signals.send({ kind: 'surplus', queue: 'send' });
+      worker.signals.send({ kind: 'overflow', queue: 'send' });
     await until('the other worker to be woken', async () => other.heard.length > 0);
     await sql.query(`select pg_notify('carillon_due', 'sync')`);
     await until('the last notification', async () =>

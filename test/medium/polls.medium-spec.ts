@@ -133,7 +133,7 @@ describe('a poll', () => {
         return [];
       },
     };
-    await dispatcher.record(sql, [{ job, ...outcome }]);
+    await dispatcher.record(sql, [{ row: job, ...outcome }]);
     expect(settled).toEqual(['update sync_job']);
   });
 

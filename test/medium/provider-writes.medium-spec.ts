@@ -4,7 +4,7 @@ import { Clock } from '../../src/platform/base/time/clock.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   ProviderWriteDispatcher,
-  type ProviderWriteJob,
+  type ProviderWriteRow,
   type WriteResult,
 } from '../../src/accounts/provider-writes/provider-write-dispatcher.ts';
 import { ProviderWrites } from '../../src/accounts/provider-writes/provider-writes.ts';
@@ -29,7 +29,7 @@ function barrier(): { opened: Promise<void>; open: () => void } {
 describe('ProviderWriteDispatcher', () => {
   let server: TestApp;
   let dispatcher: ProviderWriteDispatcher;
-  let queue: EngineSteps<ProviderWriteJob, WriteResult>;
+  let queue: EngineSteps<ProviderWriteRow, WriteResult>;
   let port: CalendarPort;
   let ada: TestAccount;
 
@@ -45,7 +45,7 @@ describe('ProviderWriteDispatcher', () => {
   });
   afterEach(() => jest.restoreAllMocks());
 
-  const run = async (job: ProviderWriteJob) => outcomeOf(await queue.outcomeOf(job));
+  const run = async (job: ProviderWriteRow) => outcomeOf(await queue.outcomeOf(job));
   /** Claims, runs and settles one row. @returns the kind of the result */
   const step = async (id: string) => outcomeOf(await queue.attempt(id)).result.kind;
   const query = <R extends object>(text: string, ...values: unknown[]) =>
@@ -563,7 +563,7 @@ describe('ProviderWriteDispatcher', () => {
       const died = new Error('the connection to the database was lost');
       const dispatcher = server.app.get(ProviderWriteDispatcher);
       const settling = server.app.get(Database).transaction(async (sql) => {
-        await dispatcher.record(sql, [{ job: making, ...outcome }]);
+        await dispatcher.record(sql, [{ row: making, ...outcome }]);
         throw died;
       });
       await expect(settling).rejects.toBe(died);

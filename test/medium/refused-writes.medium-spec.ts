@@ -2,7 +2,7 @@ import { jest } from '@jest/globals';
 import request from 'supertest';
 import {
   ProviderWriteDispatcher,
-  type ProviderWriteJob,
+  type ProviderWriteRow,
   type WriteResult,
 } from '../../src/accounts/provider-writes/provider-write-dispatcher.ts';
 import { Database } from '../../src/platform/database/sql.ts';
@@ -43,7 +43,7 @@ interface Written {
 describe('a change that the provider refuses', () => {
   let server: TestApp;
   let port: CalendarPort;
-  let queue: EngineSteps<ProviderWriteJob, WriteResult>;
+  let queue: EngineSteps<ProviderWriteRow, WriteResult>;
   let application: TestApplication;
   let ada: TestAccount;
 

@@ -48,7 +48,7 @@ describe('SendDispatcher: our own limit on requests to the provider', () => {
     send.server.answers = [waits(7)];
     const outcome = outcomeOf(await send.steps.attempt(await send.accept()));
     expect(outcome.gate).toEqual({
-      kind: 'close',
+      kind: 'stop',
       seconds: 7,
       reason:
         "Carillon waits for 7 s, so that the account stays below its provider's limit on requests",

@@ -226,7 +226,7 @@ describe('SendDispatcher: routes', () => {
 
     it("closes it for an hour when the account's daily limit is reached, or for as long as the provider asks", async () => {
       expect(await signal(fails('quota-exhausted'))).toEqual({
-        kind: 'close',
+        kind: 'stop',
         seconds: 3_600,
         reason: "the account's daily limit is reached: quota-exhausted!",
       });

@@ -234,7 +234,7 @@ describe('SendDispatcher', () => {
         ])
       )[0]?.status;
     const settle = (job: SendJobRow, outcome: Outcome<SendResult>) =>
-      database.transaction((sql) => dispatcher().record(sql, [{ job, ...outcome }]));
+      database.transaction((sql) => dispatcher().record(sql, [{ row: job, ...outcome }]));
 
     it('end the message and make the grant invalid', async () => {
       mail.send = fails(REFUSED);
@@ -269,7 +269,7 @@ describe('SendDispatcher', () => {
     const id = await accept();
     const job = await claimed(id);
     const outcome = outcomeOf(await run(job));
-    await database.transaction((sql) => dispatcher().record(sql, [{ job, ...outcome }]));
+    await database.transaction((sql) => dispatcher().record(sql, [{ row: job, ...outcome }]));
     const { body } = await request(server.url)
       .get(`/job-statuses/${id}?view=expanded`)
       .set(ada.bearer);

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   ProviderWriteDispatcher,
-  type ProviderWriteJob,
+  type ProviderWriteRow,
 } from '../../src/accounts/provider-writes/provider-write-dispatcher.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import {
@@ -69,7 +69,7 @@ describe('the sync queue', () => {
     });
 
   /** A claimed write to the mailbox of each account. */
-  const claimedWrites = async (): Promise<ProviderWriteJob[]> => {
+  const claimedWrites = async (): Promise<ProviderWriteRow[]> => {
     const writes = accounts.map(({ id: accountId }) => ({ id: newId(), accountId }));
     await sql.query(
       `insert into provider_job (id, account_id, action, object_id, payload, run_at, due_at, state, worker_id, fence, attempt)
@@ -83,10 +83,10 @@ describe('the sync queue', () => {
     })); // prettier-ignore
   };
   /** Settles writes as the engine does, as if each had been superseded. */
-  const settle = (jobs: readonly ProviderWriteJob[]): Promise<boolean> => {
+  const settle = (jobs: readonly ProviderWriteRow[]): Promise<boolean> => {
     const dispatcher = server.app.get(ProviderWriteDispatcher, { strict: false });
     const endings = jobs.map((job): Ending => ({
-      job,
+      row: job,
       worker: WORKER,
       outcome: { next: { kind: 'done' }, result: { kind: 'superseded', reason: 'a later write' } },
       waitMs: 0,

@@ -359,7 +359,7 @@ describe('WebhookDispatcher', () => {
     const rows = (await Promise.all(ids.map((id) => queued(id)))).flat();
     const jobs = await Promise.all(rows.map(({ id }) => steps.claim(id)));
     const settled = await Promise.all(
-      jobs.map(async (job) => ({ job, ...outcomeOf(await steps.run(job)) })),
+      jobs.map(async (row) => ({ row, ...outcomeOf(await steps.run(row)) })),
     );
     const half = (odd: number) => settled.filter((_, index) => index % 2 === odd);
     await Promise.all([

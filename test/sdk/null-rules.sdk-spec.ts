@@ -1,9 +1,9 @@
-import fs from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { GO_MODELS } from './support/go-models.ts';
 import { JAVA_MODELS } from './support/java-models.ts';
 import { PYTHON_MODELS } from './support/python-models.ts';
+import { readRecorded } from './support/recorded-client.ts';
 import { RUBY_MODELS } from './support/ruby-models.ts';
 
 /** `test/sdk/recorded/README.md` describes it. */
@@ -14,11 +14,7 @@ const recorded = z
     /** By client and model: where the client crashes if the sample has `null` there. */
     refused: z.record(z.string(), z.record(z.string(), z.array(z.string()))),
   })
-  .parse(
-    JSON.parse(
-      fs.readFileSync(new URL('recorded/nulls/answers.json', import.meta.url), 'utf8'),
-    ) as unknown,
-  );
+  .parse(readRecorded('nulls/answers'));
 
 const capital = (name: string): string => `${name[0]?.toUpperCase()}${name.slice(1)}`;
 const CLIENTS: Record<string, Record<string, z.ZodType>> = {

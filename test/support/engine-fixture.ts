@@ -61,7 +61,7 @@ export class ProbeDispatcher implements Dispatcher<ClaimedRow, string> {
   }
 
   async record(_sql: Sql, settled: readonly Settled<ClaimedRow, string>[]): Promise<void> {
-    if (this.failRecord(settled.map(({ job }) => job.id)))
+    if (this.failRecord(settled.map(({ row }) => row.id)))
       throw new Error('a result that cannot be stored');
     for (const { result } of settled) this.recorded.push(result);
   }
@@ -99,8 +99,8 @@ export interface QueueRow {
 /** The columns of an account's rate gate that tests compare. */
 export interface RateGateRow {
   failures: number;
-  /** Seconds until the circuit breaker closes again, or `null` if the rate gate admits rows now. */
-  closedFor: number | null;
+  /** Seconds until the circuit breaker is testing, or `null` if it is not stopped now. */
+  stoppedFor: number | null;
   reason: string | null;
 }
 
@@ -159,7 +159,7 @@ export async function startEngineFixture(): Promise<EngineFixture> {
     rows,
     async gate(account) {
       const [row] = await sql.query<RateGateRow>(
-        `select failures, extract(epoch from closed_until - now())::float8 as "closedFor", close_reason as reason
+        `select failures, extract(epoch from closed_until - now())::float8 as "stoppedFor", close_reason as reason
          from account_gate where account_id = $1`,
         [account],
       );

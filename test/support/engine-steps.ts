@@ -104,18 +104,18 @@ export class EngineSteps<J extends ClaimedRow, R> {
   /**
    * Stores the outcome of the row; `null` releases it. Does nothing if another worker owns the row.
    */
-  async settle(job: J, outcome: Outcome<R> | null): Promise<void> {
-    const claim = [[job.id], [job.fence], [WORKER]];
+  async settle(row: J, outcome: Outcome<R> | null): Promise<void> {
+    const claim = [[row.id], [row.fence], [WORKER]];
     const { finish, again, release } = this.#statements;
     if (!outcome) return void (await this.sql.query(release, [...claim, 0]));
     const { next } = outcome;
     await this.sql.transaction(async (sql) => {
-      await this.dispatcher().beforeWriting?.(sql, [{ job, ...outcome }]);
+      await this.dispatcher().beforeWriting?.(sql, [{ row, ...outcome }]);
       const rows =
         next.kind === 'done'
           ? await sql.query(finish, claim)
           : await sql.query(again, [...claim, [next.at], [next.ambiguous]]);
-      if (rows.length === 1) await this.dispatcher().record(sql, [{ job, ...outcome }]);
+      if (rows.length === 1) await this.dispatcher().record(sql, [{ row, ...outcome }]);
     });
   }
 

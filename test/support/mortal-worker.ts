@@ -32,7 +32,7 @@ const dispatcher: Dispatcher<ClaimedRow, string> = {
   onPoison: (job) => ended(job, 'set aside'),
   async record(sql, settled) {
     await sql.query('insert into ended select * from unnest($1::uuid[], $2::text[])', [
-      settled.map(({ job }) => job.id),
+      settled.map(({ row }) => row.id),
       settled.map(({ result }) => result),
     ]);
   },

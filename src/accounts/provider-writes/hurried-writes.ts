@@ -2,12 +2,13 @@ import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { JobState } from '../../job-statuses/job-status.ts';
 import { BEING_CHANGED, ON_ITS_WAY, sortOut, type Steered } from '../../job-statuses/steered.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
+import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 // Never waits for a row that is being settled: its transaction may wait for a row that the caller
 // has locked.
 const HURRY_OBJECTS = `
   with waiting as (
-    select id from provider_job where object_id = any($1::uuid[]) and state = 0 for update skip locked)
+    select id from provider_job where object_id = any($1::uuid[]) and state = ${ROW_WAITING} for update skip locked)
   update provider_job j set run_at = least(j.run_at, now()) from waiting where j.id = waiting.id returning 1`;
 
 /**
@@ -32,14 +33,14 @@ const see = (lock: string): string => `
   with locked as materialized (
     select id, state from provider_job where id = any($1::uuid[]) order by id ${lock})
   select s.id, s.status, exists (select from provider_job q where q.id = s.id) as queued,
-    j.id is not null as locked, j.state <> 0 as running
+    j.id is not null as locked, j.state <> ${ROW_WAITING} as running
   from job_status s left join locked j on j.id = s.id
   where s.id = any($1::uuid[])
   order by s.id`;
 const SEE = see('');
 const SEE_AND_LOCK = see('for update skip locked');
 
-const HURRY = `update provider_job set run_at = now() where id = any($1::uuid[]) and state = 0`;
+const HURRY = `update provider_job set run_at = now() where id = any($1::uuid[]) and state = ${ROW_WAITING}`;
 
 /**
  * Makes waiting provider writes due now, for an operator, in the caller's transaction. A write may

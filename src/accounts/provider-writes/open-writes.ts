@@ -1,5 +1,6 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { JobAction } from '../../job-statuses/job-status.ts';
+import { ROW_CLAIMED } from '../../platform/work/queue/row-state.ts';
 
 /** A provider write that is waiting or running. */
 export interface OpenProviderWrite {
@@ -35,7 +36,7 @@ export const hasOpenMove = (id: string): string =>
  * @param id an SQL expression
  */
 export const openWritesUntil = (id: string): string => `(
-  select max(case when w.state = 1 then now() else greatest(w.run_at, now()) end)
+  select max(case when w.state = ${ROW_CLAIMED} then now() else greatest(w.run_at, now()) end)
   from provider_job w where w.object_id = ${id})`;
 
 const OF_ACCOUNT = `

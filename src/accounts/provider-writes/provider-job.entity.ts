@@ -1,12 +1,13 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns, tracedColumns } from '../../platform/database/base-columns.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 const ProviderJobSchema = defineEntity({
   name: 'ProviderJob',
   tableName: 'provider_job',
   indexes: [
-    { name: 'provider_job_due', properties: ['runAt'], where: 'state = 0' },
-    { name: 'provider_job_busy', properties: ['accountId'], where: 'state = 1' },
+    { name: 'provider_job_due', properties: ['runAt'], where: `state = ${ROW_WAITING}` },
+    { name: 'provider_job_busy', properties: ['accountId'], where: `state = ${ROW_CLAIMED}` },
     { name: 'provider_job_account', properties: ['accountId'] },
     { name: 'provider_job_object', properties: ['objectId'] },
   ],

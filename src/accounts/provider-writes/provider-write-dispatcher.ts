@@ -26,8 +26,9 @@ import { type JobTransition, transitionJobs } from '../../job-statuses/jobs.ts';
 import { decideAfterFailure, type WriteFailure } from './provider-write-policy.ts';
 import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 import { notesOf } from './write-notes.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
-export interface ProviderWriteJob extends ClaimedRow {
+export interface ProviderWriteRow extends ClaimedRow {
   action: JobAction;
   objectId: string;
   /** The payload when the row was claimed, including later additions. */
@@ -65,7 +66,7 @@ export type WriteResult =
       payload: Record<string, unknown> | null;
     };
 
-type SettledWrite = Settled<ProviderWriteJob, WriteResult>;
+type SettledWrite = Settled<ProviderWriteRow, WriteResult>;
 
 /**
  * Minimum wait for another write to end, in milliseconds. A write that ends wakes the next one
@@ -84,10 +85,10 @@ const SUSPENDED_WAIT_MS = 15 * 60_000;
  */
 const ORDER = `
   select j.payload,
-    (select max(case when o.state = 1 then now() else greatest(o.run_at, now()) end)
+    (select max(case when o.state = ${ROW_CLAIMED} then now() else greatest(o.run_at, now()) end)
      from provider_job o
      where o.object_id = j.object_id and o.id <> j.id
-       and (o.id < j.id or (o.state = 1 and o.handoff_at is not null))) as "behind"
+       and (o.id < j.id or (o.state = ${ROW_CLAIMED} and o.handoff_at is not null))) as "behind"
   from provider_job j where j.id = $1`;
 
 interface WriteOrder {
@@ -117,7 +118,7 @@ const NEXT_IN_LINE = `
   update provider_job set run_at = now()
   where id = any(array(
     select id from provider_job
-    where state = 0 and run_at > now()
+    where state = ${ROW_WAITING} and run_at > now()
       and id in (select distinct on (object_id) id from provider_job where object_id = any($1::uuid[]) order by object_id, id)
     order by id for update))`;
 
@@ -141,7 +142,7 @@ function failureOf(error: unknown): WriteFailure {
  * to perform each action (`ProviderWrites`).
  */
 @Injectable()
-export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, WriteResult> {
+export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteRow, WriteResult> {
   readonly table: QueueTable = {
     queue: 'provider',
     table: 'provider_job',
@@ -152,7 +153,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
       payload: 'payload',
       traceparent: 'traceparent',
     },
-    inertUntilHandOff: true,
+    noEffectBeforeHandOff: true,
   };
   readonly slots = 20;
 
@@ -164,23 +165,23 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     private readonly clock: Clock,
   ) {}
 
-  async run(job: ProviderWriteJob, lease: Lease): Promise<Outcome<WriteResult> | null> {
+  async run(row: ProviderWriteRow, lease: Lease): Promise<Outcome<WriteResult> | null> {
     const startedAt = this.clock.now();
-    annotateSpan({ 'carillon.action': job.action });
-    const account = await this.accounts.find(job.gateId);
+    annotateSpan({ 'carillon.action': row.action });
+    const account = await this.accounts.find(row.gateId);
     if (!account) return { next: { kind: 'done' }, result: { kind: 'gone' } };
     if (account.pause?.by === 'suspension')
       return this.#waits(new Date(startedAt.getTime() + SUSPENDED_WAIT_MS));
     if (!(await lease.handOff())) return null;
     try {
-      const [order] = await this.database.query<WriteOrder>(ORDER, [job.id]);
+      const [order] = await this.database.query<WriteOrder>(ORDER, [row.id]);
       if (!order) return { next: { kind: 'done' }, result: { kind: 'gone' } };
       if (order.behind) return this.#waits(order.behind);
       if (account.grantStatus === 'invalid') {
         const refusal = new ProviderError('auth-invalid', OUT_OF_DATE);
-        return this.#failed(job, startedAt, refusal, account, order.payload);
+        return this.#failed(row, startedAt, refusal, account, order.payload);
       }
-      return await this.#perform(job, account, order.payload, startedAt);
+      return await this.#perform(row, account, order.payload, startedAt);
     } catch (error) {
       // Our own database was unavailable for a short time. This is not a failure of the provider,
       // and writes may be repeated.
@@ -190,39 +191,39 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   }
 
   async #perform(
-    job: ProviderWriteJob,
+    row: ProviderWriteRow,
     account: ConnectedAccount,
     payload: Record<string, unknown>,
     startedAt: Date,
   ): Promise<Outcome<WriteResult>> {
-    const { id: jobId, objectId } = job;
-    const mayHaveRun = job.ambiguous || job.attempt > 1;
+    const { id: jobId, objectId } = row;
+    const mayHaveRun = row.ambiguous || row.attempt > 1;
     try {
       if (Number(payload['steps'] ?? 0) >= MOST_STEPS)
         throw new ProviderError(
           'unsupported',
           `Given up: the write did not finish within ${MOST_STEPS} steps`,
         );
-      const notes = notesOf(this.database, job, payload);
-      const write = { jobId, objectId, payload, mayHaveRun, attempt: job.attempt, notes };
+      const notes = notesOf(this.database, row, payload);
+      const write = { jobId, objectId, payload, mayHaveRun, attempt: row.attempt, notes };
       return this.#ended(
-        await this.writes.require(job.action).run(this.connectors, account, write),
+        await this.writes.require(row.action).run(this.connectors, account, write),
         startedAt,
       );
     } catch (error) {
       if (error instanceof ProviderError || error instanceof DomainError)
-        return this.#failed(job, startedAt, error, account, payload);
+        return this.#failed(row, startedAt, error, account, payload);
       throw error;
     }
   }
 
-  onError(job: ProviderWriteJob, error: unknown): Outcome<WriteResult> {
-    return this.#failed(job, this.clock.now(), error);
+  onError(row: ProviderWriteRow, error: unknown): Outcome<WriteResult> {
+    return this.#failed(row, this.clock.now(), error);
   }
 
-  onPoison(job: ProviderWriteJob): Outcome<WriteResult> {
+  onPoison(row: ProviderWriteRow): Outcome<WriteResult> {
     const reason = 'quarantined: several workers crashed while they ran this write';
-    return this.#failed(job, this.clock.now(), new ProviderError('unsupported', reason));
+    return this.#failed(row, this.clock.now(), new ProviderError('unsupported', reason));
   }
 
   async record(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
@@ -230,8 +231,8 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
     const waiting = settled.filter(({ result }) => isUncounted(result));
     const steps = settled
       .filter(({ result }) => result.kind === 'continues')
-      .map(({ job }) => job.id);
-    if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ job }) => job.id)]);
+      .map(({ row }) => row.id);
+    if (waiting.length > 0) await sql.query(UNCOUNT, [waiting.map(({ row }) => row.id)]);
     if (steps.length > 0) await sql.query(COUNT_STEP, [steps]);
     for (const { result, traceparent } of settled) {
       if (result.kind === 'written' || result.kind === 'continues')
@@ -241,11 +242,11 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
       await underTrace(write.traceparent, () => this.#correctFailed(sql, write, at));
     await markGrantsInvalid(sql, refusedCredentials(settled), at);
     const moved = await transitionJobs(sql, settled.flatMap(toMove), at);
-    const attempts = settled.filter(({ job }) => moved.includes(job.id)).flatMap(toAttempt);
+    const attempts = settled.filter(({ row }) => moved.includes(row.id)).flatMap(toAttempt);
     await recordAttempts(sql, attempts);
     const finished = settled
       .filter(({ next }) => next.kind === 'done')
-      .map(({ job }) => job.objectId);
+      .map(({ row }) => row.objectId);
     if (finished.length > 0) await sql.query(NEXT_IN_LINE, [finished]);
     if (finished.length + steps.length > 0) wakeAfterCommit(sql, 'provider');
   }
@@ -257,18 +258,18 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
    */
   async beforeWriting(sql: Sql, settled: readonly SettledWrite[]): Promise<void> {
     const ended = settled.filter(
-      ({ job, next, result }) =>
-        next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(job.action),
+      ({ row, next, result }) =>
+        next.kind === 'done' && result.kind !== 'gone' && this.writes.changesMail(row.action),
     );
-    await scheduleChangedSync(sql, [...new Set(ended.map(({ job }) => job.gateId))]);
+    await scheduleChangedSync(sql, [...new Set(ended.map(({ row }) => row.gateId))]);
   }
 
-  async #correctFailed(sql: Sql, { job, next, result }: SettledWrite, at: Date): Promise<void> {
+  async #correctFailed(sql: Sql, { row, next, result }: SettledWrite, at: Date): Promise<void> {
     if (result.kind !== 'failed' || next.kind !== 'done') return;
-    const { failed } = this.writes.require(job.action);
-    const { id: jobId, objectId, gateId: accountId } = job;
+    const { failed } = this.writes.require(row.action);
+    const { id: jobId, objectId, gateId: accountId } = row;
     const { reason, failure } = result;
-    const payload = result.payload ?? job.payload;
+    const payload = result.payload ?? row.payload;
     await failed?.(sql, { jobId, objectId, payload, accountId, code: failure.code, reason }, at);
   }
 
@@ -307,7 +308,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   }
 
   #failed(
-    job: ProviderWriteJob,
+    row: ProviderWriteRow,
     startedAt: Date,
     error: unknown,
     account?: ConnectedAccount,
@@ -315,7 +316,7 @@ export class ProviderWriteDispatcher implements Dispatcher<ProviderWriteJob, Wri
   ): Outcome<WriteResult> {
     const endedAt = this.clock.now();
     const failure = failureOf(error);
-    const verdict = decideAfterFailure(failure, job.attempt, endedAt, Math.random());
+    const verdict = decideAfterFailure(failure, row.attempt, endedAt, Math.random());
     const { reason, rule } = verdict;
     const settingsSealed = account?.settingsSealed ?? null;
     const evidence = { startedAt, endedAt, failure, reason, rule, settingsSealed, payload };
@@ -341,26 +342,26 @@ function isUncounted(result: WriteResult): boolean {
 
 /** Accounts whose provider refused the credentials. */
 function refusedCredentials(settled: readonly SettledWrite[]): CredentialsRefusal[] {
-  return settled.flatMap(({ job, result }) =>
+  return settled.flatMap(({ row, result }) =>
     result.kind === 'failed' &&
     result.failure.code === 'auth-invalid' &&
     result.settingsSealed !== null
-      ? [{ accountId: job.gateId, reason: result.reason, settingsSealed: result.settingsSealed }]
+      ? [{ accountId: row.gateId, reason: result.reason, settingsSealed: result.settingsSealed }]
       : [],
   );
 }
 
-function toMove({ job, result, traceparent }: SettledWrite): JobTransition[] {
+function toMove({ row, result, traceparent }: SettledWrite): JobTransition[] {
   switch (result.kind) {
     case 'written':
-      return [{ id: job.id, to: 'successful', traceparent }];
+      return [{ id: row.id, to: 'successful', traceparent }];
     case 'superseded':
-      return [{ id: job.id, to: 'cancelled', reason: result.reason, traceparent }];
+      return [{ id: row.id, to: 'cancelled', reason: result.reason, traceparent }];
     case 'failed':
     case 'delayed':
       return [
         {
-          id: job.id,
+          id: row.id,
           to: result.kind,
           reason: result.reason,
           server: result.failure.server ?? null,
@@ -374,14 +375,14 @@ function toMove({ job, result, traceparent }: SettledWrite): JobTransition[] {
   }
 }
 
-function toAttempt({ job, next, result }: SettledWrite): Parameters<typeof recordAttempts>[1] {
+function toAttempt({ row, next, result }: SettledWrite): Parameters<typeof recordAttempts>[1] {
   if (result.kind !== 'written' && result.kind !== 'failed' && result.kind !== 'delayed') return [];
   const failure = result.kind === 'written' ? null : result.failure;
   return [
     {
       id: newId(),
-      jobId: job.id,
-      attempt: job.attempt,
+      jobId: row.id,
+      attempt: row.attempt,
       startedAt: result.startedAt,
       endedAt: result.endedAt,
       outcome: failure ? (failure.code === 'outcome-unknown' ? 'unknown' : 'not-sent') : 'sent',

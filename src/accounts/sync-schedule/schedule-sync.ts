@@ -2,6 +2,7 @@ import type { Database, Sql } from '../../platform/database/sql.ts';
 import type { PushResource } from '../../providers/port/push-port.ts';
 import { lastPassFailed } from './last-pass-failed.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
+import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 const SCHEDULE = `
   insert into sync_job (id, account_id, run_at, due_at) values ($1, $1, now(), now())
@@ -67,7 +68,7 @@ const LOOK_SOON = `
 // A worker that has claimed the row loses its claim through the higher fencing token, and can no
 // longer store anything.
 const RESTART = `
-  update sync_job set fence = fence + 1, state = 0, worker_id = null, handoff_at = null, crashes = 0, run_at = now(),
+  update sync_job set fence = fence + 1, state = ${ROW_WAITING}, worker_id = null, handoff_at = null, crashes = 0, run_at = now(),
     cursor = null, current_since = null, calendars_at = null, contacts_at = null, contacts_cursor = null,
     contacts_since = null, again = false, failures = 0, well_since = null, reading = null
   where account_id = $1`;

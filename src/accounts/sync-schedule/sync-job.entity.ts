@@ -1,13 +1,14 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns } from '../../platform/database/base-columns.ts';
 import { ownedByAccount } from '../../platform/database/owner-keys.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 const SyncJobSchema = defineEntity({
   name: 'SyncJob',
   tableName: 'sync_job',
   indexes: [
-    { name: 'sync_job_due', properties: ['runAt'], where: 'state = 0' },
-    { name: 'sync_job_busy', properties: ['account'], where: 'state = 1' },
+    { name: 'sync_job_due', properties: ['runAt'], where: `state = ${ROW_WAITING}` },
+    { name: 'sync_job_busy', properties: ['account'], where: `state = ${ROW_CLAIMED}` },
     {
       name: 'sync_job_failing',
       properties: ['account'],

@@ -1,12 +1,13 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns } from '../../platform/database/base-columns.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 const ReminderJobSchema = defineEntity({
   name: 'ReminderJob',
   tableName: 'reminder_job',
   indexes: [
-    { name: 'reminder_job_due', properties: ['runAt'], where: 'state = 0' },
-    { name: 'reminder_job_busy', properties: ['accountId'], where: 'state = 1' },
+    { name: 'reminder_job_due', properties: ['runAt'], where: `state = ${ROW_WAITING}` },
+    { name: 'reminder_job_busy', properties: ['accountId'], where: `state = ${ROW_CLAIMED}` },
   ],
   properties: {
     /** `id` is the id of the reminder. */

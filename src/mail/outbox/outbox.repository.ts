@@ -9,6 +9,7 @@ import type { ComposedMessage } from '../composing/outgoing-messages.ts';
 import type { OutboxChoices, OutboxItem, OutboxTimes } from './accept/outbox-content.ts';
 import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
+import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 /** A new message with its ids and times. */
 export interface NewOutboxMessage extends ComposedMessage, OutboxTimes, OutboxChoices {
@@ -76,7 +77,7 @@ const FIND = `
 
 const LOCK_WAITING = `
   select attempt, attempt = 0 and run_at > due_at and run_at > now() as paced from send_job
-  where id = $1 and account_id = $2 and state = 0 and not ambiguous for update`;
+  where id = $1 and account_id = $2 and state = ${ROW_WAITING} and not ambiguous for update`;
 
 // An edited message that keeps its send time keeps its slot. Otherwise it would wait for the
 // account's pace once more. No message waits beyond its deadline.

@@ -1,12 +1,13 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns, tracedColumns } from '../../platform/database/base-columns.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 const SendJobSchema = defineEntity({
   name: 'SendJob',
   tableName: 'send_job',
   indexes: [
-    { name: 'send_job_due', properties: ['runAt'], where: 'state = 0' },
-    { name: 'send_job_busy', properties: ['accountId'], where: 'state = 1' },
+    { name: 'send_job_due', properties: ['runAt'], where: `state = ${ROW_WAITING}` },
+    { name: 'send_job_busy', properties: ['accountId'], where: `state = ${ROW_CLAIMED}` },
     // The few rows that operators have to know of.
     { name: 'send_job_apart', properties: ['accountId'], where: 'held or crashes > 0' },
     { name: 'send_job_paused', properties: ['accountId', 'id'], where: 'paused' },
@@ -44,7 +45,7 @@ const SendJobSchema = defineEntity({
      * `{ attempt, emails }`: recipients that the server had deferred when an outcome became
      * unknown, and the last attempt that left it unknown; `null` if none.
      */
-    putOff: p.json<{ attempt: number; emails: string[] }>().nullable(),
+    deferred: p.json<{ attempt: number; emails: string[] }>().fieldName('put_off').nullable(),
     ...tracedColumns,
   },
 });

@@ -25,7 +25,7 @@ export interface MirrorAccount {
 }
 
 /** Finds messages that the outbox has sent, by Message-ID, even if they are not in the mirror. */
-export type FindSent = (
+export type FindSentByUs = (
   headers: readonly string[],
 ) => Promise<ReadonlyMap<string, { messageId: string; threadId: string }>>;
 
@@ -46,7 +46,7 @@ export async function notificationsOf(
   sql: Sql,
   account: MirrorAccount,
   arrived: readonly ArrivedMessage[],
-  findSent: FindSent,
+  findSentByUs: FindSentByUs,
   now: Date,
 ): Promise<ChangeRecord[]> {
   const news = arrived.filter(({ receivedAt }) => now.getTime() - receivedAt.getTime() < NEWS_MS);
@@ -56,7 +56,7 @@ export async function notificationsOf(
   );
   return [
     ...(replies.length > 0 ? await repliesOf(sql, account, replies, now) : []),
-    ...(bounces.length > 0 ? await bouncesOf(sql, account, bounces, findSent, now) : []),
+    ...(bounces.length > 0 ? await bouncesOf(sql, account, bounces, findSentByUs, now) : []),
   ];
 }
 
@@ -143,7 +143,7 @@ async function bouncesOf(
   sql: Sql,
   { accountId, applicationId, email }: MirrorAccount,
   arrived: readonly ArrivedMessage[],
-  findSent: FindSent,
+  findSentByUs: FindSentByUs,
   now: Date,
 ): Promise<ChangeRecord[]> {
   const headers = [...new Set(arrived.flatMap(({ report }) => report?.about ?? []))];
@@ -156,7 +156,7 @@ async function bouncesOf(
     own.map((row) => [row.header, row]),
   );
   // For a message of the outbox, clients know the id that was announced when it was accepted.
-  for (const [header, sent] of await findSent(headers)) known.set(header, sent);
+  for (const [header, sent] of await findSentByUs(headers)) known.set(header, sent);
   const change = { applicationId, accountId, event: 'modify', at: now, logged: false } as const;
   return arrived.flatMap((message): ChangeRecord[] => {
     const header = message.report?.about.find((one) => known.has(one));

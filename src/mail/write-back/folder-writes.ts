@@ -26,11 +26,12 @@ import {
 import { renameMessages, addMessagesOfDuplicate } from '../messages/mirror/folder-contents.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
+import { ROW_CLAIMED } from '../../platform/work/queue/row-state.ts';
 
 // Earlier open writes that give or remove the same name. Until they end, a folder of that name at
 // the provider could be mistaken for this one.
 const NAME_BUSY = `
-  select max(case when state = 1 then now() else greatest(run_at, now()) end) as until
+  select max(case when state = ${ROW_CLAIMED} then now() else greatest(run_at, now()) end) as until
   from provider_job
   where account_id = $1 and id < $2 and object_id <> $3 and action ~ '_(folder|label)$'
     and lower($4) in (lower(payload ->> 'displayName'), lower(payload ->> 'before'))`;
@@ -38,7 +39,7 @@ const NAME_BUSY = `
 // Open writes that move messages out of the folder. It is empty here already, but at the provider
 // only after these writes.
 const BEING_EMPTIED = `
-  select max(case when state = 1 then now() else greatest(run_at, now()) end) as until
+  select max(case when state = ${ROW_CLAIMED} then now() else greatest(run_at, now()) end) as until
   from provider_job
   where account_id = $1 and action = 'update_message' and payload -> 'before' -> 'folders' ? $2`;
 

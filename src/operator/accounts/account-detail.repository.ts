@@ -9,6 +9,7 @@ import type {
   SendingPause,
   WaitingMessages,
 } from './account-health.ts';
+import { ROW_CLAIMED } from '../../platform/work/queue/row-state.ts';
 
 /** Counts do not go beyond this number. */
 const MOST_COUNTED = 10_000;
@@ -24,7 +25,7 @@ const FACTS = `
     ${hold('a.sending_paused_at', 'a.sending_pause_reason')} as "applicationSendingPaused",
     ${hold('a.suspended_at', 'a.suspension_reason')} as "applicationSuspended",
     g.sync_reason as "reason", ${count(`from message where account_id = $1 and listed`)} as "contentsLeft",
-    s.run_at as "nextPassAt", coalesce(s.state = 1, false) as running, coalesce(s.failures, 0) as failures,
+    s.run_at as "nextPassAt", coalesce(s.state = ${ROW_CLAIMED}, false) as running, coalesce(s.failures, 0) as failures,
     coalesce(s.crashes, 0) as crashes, ${count(`from sync_failure where account_id = $1`)} as "unreadableMessages",
     case when t.closed_until > now() then t.closed_until end as "openUntil",
     case when t.closed_until > now() then t.close_reason end as "gateReason", coalesce(t.failures, 0) as "gateFailures"

@@ -10,6 +10,7 @@ import {
 } from './account-health.ts';
 import { countOf } from '../search/search-limit.ts';
 import { SYNC_FAILING } from './sync-failing.ts';
+import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 /** A row whose workers died this often is in quarantine: it runs apart from all others. */
 const QUARANTINE_CRASHES = 2;
@@ -17,7 +18,7 @@ const QUARANTINE_CRASHES = 2;
 const rank = (health: AccountHealth): number => ACCOUNT_HEALTHS.indexOf(health);
 
 const GATE_OPEN = 'closed_until > now()';
-const SYNC_LATE = `state = 0 and run_at < now() - interval '${SYNC_LATE_SECONDS} s'`;
+const SYNC_LATE = `state = ${ROW_WAITING} and run_at < now() - interval '${SYNC_LATE_SECONDS} s'`;
 const QUARANTINED = `crashes >= ${QUARANTINE_CRASHES}`;
 const AUDIT_FAILING = '(unrepaired > 0 or failed > 0)';
 const OVER_QUOTA = `day = (now() at time zone 'UTC')::date and per = 'account' and alerted_at is not null`;
@@ -82,7 +83,7 @@ const hold = (at: string, reason: string) =>
 export const ITEM_COLUMNS = `
   g.id, g.email, g.provider, g.application_id as "applicationId", a.name as "applicationName",
   a.client_id as "clientId", g.sync_state as "syncState", s.current_since as "currentSince",
-  case when s.state = 0 and s.run_at < now() then floor(extract(epoch from now() - s.run_at))::float8 else 0 end as "syncLagSeconds",
+  case when s.state = ${ROW_WAITING} and s.run_at < now() then floor(extract(epoch from now() - s.run_at))::float8 else 0 end as "syncLagSeconds",
   ${hold('g.sending_paused_at', 'g.sending_pause_reason')} as "sendingPaused", g.created_at as "connectedAt"`;
 export const ITEM_JOINS = `
   join application a on a.id = g.application_id

@@ -3,6 +3,7 @@ import { QUARANTINE_PREFIX } from '../../job-statuses/job-status.ts';
 import type { FoundJob } from './job-search.ts';
 import { MESSAGE_ACTIONS, SYNC_IS_DELAYED } from './job-search.ts';
 import type { JobKind, JobStateName, JobSummary } from './job-types.ts';
+import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 const SHOWN_RECIPIENTS = 20;
 
@@ -24,7 +25,7 @@ const STATUSES = `
     array(select r from jsonb_array_elements_text(m.envelope -> 'recipients') r limit ${SHOWN_RECIPIENTS}) as recipients,
     coalesce(jsonb_array_length(m.envelope -> 'recipients'), 0) as "recipientCount", m.message_id_header as "messageIdHeader",
     s.object, s.object_id as "objectId", s.created_at as "acceptedAt", s.send_at as "dueAt",
-    case when q.state = 0 then q.run_at when w.state = 0 then w.run_at end as "nextAt",
+    case when q.state = ${ROW_WAITING} then q.run_at when w.state = ${ROW_WAITING} then w.run_at end as "nextAt",
     coalesce(q.attempt, w.attempt, (select max(t.attempt) from job_attempt t where t.job_id = s.id), 0) as attempts, s.route
   from job_status s ${JOIN_OWNERS('s.account_id')}
   left join outbox_message m on m.id = s.id
@@ -40,7 +41,7 @@ const REMINDERS = `
     false as "onHold", r.account_id as "accountId", ${OWNERS}, c.content ->> 'subject' as subject,
     array[r.recipient] as recipients, 1 as "recipientCount", r.message_id_header as "messageIdHeader",
     'event' as object, r.event_id as "objectId", r.created_at as "acceptedAt", r.due_at as "dueAt",
-    case when q.state = 0 then q.run_at end as "nextAt", greatest(r.attempts, q.attempt) as attempts, null as route
+    case when q.state = ${ROW_WAITING} then q.run_at end as "nextAt", greatest(r.attempts, q.attempt) as attempts, null as route
   from reminder r ${JOIN_OWNERS('r.account_id')}
   left join reminder_content c on c.event_id = r.event_id and c.notification_id = r.notification_id
   left join reminder_job q on q.id = r.id
@@ -49,10 +50,10 @@ const REMINDERS = `
 const SYNCS = `
   select q.id, 'sync' as kind, 'sync_mailbox' as action,
     case when ${SYNC_IS_DELAYED} then 'delayed' else 'pending' end as state, g.sync_reason as reason,
-    false as quarantined, q.state <> 0 as running, false as "outcomeUnknown", false as "onHold",
+    false as quarantined, q.state <> ${ROW_WAITING} as running, false as "outcomeUnknown", false as "onHold",
     q.account_id as "accountId", ${OWNERS}, null as subject, '{}'::text[] as recipients, 0 as "recipientCount",
     null as "messageIdHeader", 'account' as object, q.account_id as "objectId", g.linked_at as "acceptedAt",
-    q.due_at as "dueAt", case when q.state = 0 then q.run_at end as "nextAt", q.failures as attempts, null as route
+    q.due_at as "dueAt", case when q.state = ${ROW_WAITING} then q.run_at end as "nextAt", q.failures as attempts, null as route
   from sync_job q ${JOIN_OWNERS('q.account_id')}
   where q.id = any($1::uuid[])`;
 
@@ -85,8 +86,8 @@ export interface JobFacts {
   refused: { email: string; reason: string }[];
   workerId: number | null;
   workerSeenAt: Date | null;
-  closedUntil: Date | null;
-  closeReason: string | null;
+  stoppedUntil: Date | null;
+  stopReason: string | null;
 }
 
 const STATUS_FACTS = `
@@ -94,7 +95,7 @@ const STATUS_FACTS = `
     greatest(coalesce(q.retry_limit_at, s.retry_limit_at), s.send_at) as "retryLimitAt",
     s.message_id as "messageId", coalesce(m.accepted, '{}') as accepted, coalesce(m.refused, '[]') as refused,
     k.id as "workerId", k.seen_at as "workerSeenAt",
-    case when s.status in ('pending', 'delayed') and m.id is not null and t.closed_until > now() then t.closed_until end as "closedUntil", t.close_reason as "closeReason"
+    case when s.status in ('pending', 'delayed') and m.id is not null and t.closed_until > now() then t.closed_until end as "stoppedUntil", t.close_reason as "stopReason"
   from job_status s
   left join outbox_message m on m.id = s.id
   left join send_job q on q.id = s.id
@@ -106,7 +107,7 @@ const STATUS_FACTS = `
 const otherFacts = (table: string, updatedAt: string, limit: string): string => `
   select 1 as version, null as "editedAt", ${updatedAt} as "updatedAt", ${limit} as "retryLimitAt", null as "messageId",
     '{}'::text[] as accepted, '[]'::json as refused, k.id as "workerId", k.seen_at as "workerSeenAt",
-    null as "closedUntil", null as "closeReason"
+    null as "stoppedUntil", null as "stopReason"
   from ${table} left join worker k on k.id = q.worker_id
   where q.id = $1`;
 

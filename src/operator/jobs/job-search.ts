@@ -6,6 +6,7 @@ import { lastPassFailed } from '../../accounts/sync-schedule/last-pass-failed.ts
 import { QUARANTINE_PREFIX } from '../../job-statuses/job-status.ts';
 import { RECIPIENTS_IN_LOWER_CASE, SUBJECT_WORDS } from '../../mail/outbox/outbox-columns.ts';
 import type { JobFilter, JobKind, JobStateFilter } from './job-types.ts';
+import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 /** Actions of jobs that send a message. All other actions are provider writes. */
 export const MESSAGE_ACTIONS = ['new_outbox', 'send_message', 'send_invitation'] as const;
@@ -140,7 +141,7 @@ function waitingCondition(state: JobStateFilter): string {
     case 'late':
       return `q.due_at < now() - interval '1 minute'`;
     case 'running':
-      return 'q.state <> 0';
+      return `q.state <> ${ROW_WAITING}`;
     case 'unknown':
       return 'q.ambiguous';
     case 'quarantined':
@@ -365,7 +366,7 @@ function findSyncs(sql: Sql, search: Search): Promise<string[]> {
   if (state === 'pending') conditions.add(`not ${SYNC_IS_DELAYED}`);
   else if (state === 'delayed') conditions.add(SYNC_IS_DELAYED);
   else if (state === 'late')
-    conditions.add(`q.state = 0 and q.run_at < now() - interval '1 minute'`);
+    conditions.add(`q.state = ${ROW_WAITING} and q.run_at < now() - interval '1 minute'`);
   else if (state !== undefined) conditions.add(waitingCondition(state));
   return idsFrom(sql, { from: 'sync_job q', id: 'q.id', conditions, most });
 }

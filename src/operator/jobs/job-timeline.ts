@@ -207,8 +207,8 @@ function present(job: JobSummary, facts: JobFacts): TimelineEntry[] {
     const by = facts.workerId === null ? 'a worker that is gone' : `worker ${facts.workerId}`;
     return [entry('claimed', null, `Claimed by ${by}${seen ? `, last heard of at ${seen}` : ''}.`)];
   }
-  const until = facts.closedUntil ?? job.nextAt;
-  const why = facts.closedUntil ? facts.closeReason : job.reason;
+  const until = facts.stoppedUntil ?? job.nextAt;
+  const why = facts.stoppedUntil ? facts.stopReason : job.reason;
   return [
     entry('waiting', null, until ? `Waiting until ${until.toISOString()}.` : 'Waiting.', why),
   ];

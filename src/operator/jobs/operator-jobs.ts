@@ -95,14 +95,14 @@ export class OperatorJobs {
       const job = await this.#find(sql, id);
       const facts = await readFacts(sql, id, job.kind);
       if (!facts) throw new NotFoundError('job', id);
-      const { retryLimitAt, accepted, refused, workerId, workerSeenAt, closedUntil } = facts;
+      const { retryLimitAt, accepted, refused, workerId, workerSeenAt, stoppedUntil } = facts;
       return {
         ...job,
         retryLimitAt,
         accepted,
         refused,
         worker: job.running && workerId !== null ? { id: workerId, seenAt: workerSeenAt } : null,
-        accountClosed: closedUntil && { until: closedUntil, reason: facts.closeReason },
+        accountClosed: stoppedUntil && { until: stoppedUntil, reason: facts.stopReason },
         timeline: await readTimeline(sql, job, facts),
         allowed: await this.#allowed(sql, job),
       };

@@ -21,6 +21,7 @@ import {
   type WebhookStates,
   type WorkerState,
 } from './overview.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 /*
  * Every statement reads a limited number of rows through an index, whatever the size of its table.
@@ -43,9 +44,9 @@ const queueState = (queue: QueueName): string => `
   select '${queue}' as queue, (count(*) filter (where run_at <= now()))::int as due,
     greatest(0, coalesce(extract(epoch from now() - min(run_at)), 0))::float8 as "oldestDueSeconds",
     (count(*) filter (where ${queue === 'sync' ? 'run_at' : 'due_at'} < now() - interval '${OVERDUE_SECONDS} s'))::int as overdue,
-    (select count(*) from (select from ${TABLES[queue]} where state = 1 limit ${MOST_COUNTED}) c)::int as claimed,
+    (select count(*) from (select from ${TABLES[queue]} where state = ${ROW_CLAIMED} limit ${MOST_COUNTED}) c)::int as claimed,
     (select greatest(reltuples, 0) from pg_class where oid = '${TABLES[queue]}'::regclass)::float8 as "estimatedRows"
-  from (select run_at, due_at from ${TABLES[queue]} where state = 0 order by run_at limit ${MOST_COUNTED}) waiting`;
+  from (select run_at, due_at from ${TABLES[queue]} where state = ${ROW_WAITING} order by run_at limit ${MOST_COUNTED}) waiting`;
 
 const QUEUE_STATES = QUEUES.map(queueState).join(' union all ');
 
@@ -63,7 +64,7 @@ const INVALID = `
 
 const SYNC = `
   with due as materialized (
-    select account_id, run_at from sync_job where state = 0 and run_at <= now() order by run_at limit ${MOST_COUNTED}),
+    select account_id, run_at from sync_job where state = ${ROW_WAITING} and run_at <= now() order by run_at limit ${MOST_COUNTED}),
   failing as materialized (
     select account_id from (${SYNC_FAILING}) f limit ${MOST_COUNTED}),
   listed as (

@@ -11,6 +11,7 @@ import type {
   WebhookFilter,
   WebhookSummary,
 } from './webhook-types.ts';
+import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 /** Queued deliveries and recent attempts are counted up to this number. */
 const MOST_COUNTED = 10_000;
@@ -161,7 +162,7 @@ export async function readTarget(sql: Sql, id: string): Promise<ReplayTarget | u
 }
 
 const REPLAYABLE = `
-  select count(*)::int as matched, count(*) filter (where q.state <> 0)::int as running
+  select count(*)::int as matched, count(*) filter (where q.state <> ${ROW_WAITING})::int as running
   from webhook w join webhook_event e on e.application_id = w.application_id and e.type = any(w.triggers)
   left join ${queuedEvents('$1')} q on q.event_id = e.id
   where w.id = $1 and e.id > $2 and not ($3 and exists (
@@ -180,7 +181,7 @@ export async function countReplayable(
 }
 
 const STORED = `
-  select e.type, coalesce(q.state <> 0, false) as running from webhook w
+  select e.type, coalesce(q.state <> ${ROW_WAITING}, false) as running from webhook w
   join webhook_event e on e.application_id = w.application_id
   left join ${queuedEvents('$1')} q on q.event_id = e.id
   where w.id = $1 and e.id = $2`;

@@ -30,7 +30,7 @@ export const queueColumns = {
   fence: p.integer().default(0),
   /** Id of the row in `worker` that has claimed this row. */
   workerId: p.integer().nullable(),
-  /** 0 waiting, 1 claimed. */
+  /** `ROW_WAITING` or `ROW_CLAIMED` (`work/queue/row-state.ts`). */
   state: p.smallint().default(0),
   attempt: p.smallint().default(0),
   /** Whether an earlier attempt may have taken effect, so that a look-up has to come first. */

@@ -147,7 +147,7 @@ export class Engine
           { work: this.#sql, results: this.#results },
           this.#identity,
           dispatcher,
-          (queue) => this.signals.send({ kind: 'surplus', queue }),
+          (queue) => this.signals.send({ kind: 'overflow', queue }),
         ),
       ]),
     );

@@ -24,7 +24,7 @@ const MOST_ACCOUNTS = 200;
 const ALL = '*';
 const DEBOUNCE_MS = 10;
 /** Minimum time between two notifications that a queue has too much work for this process. */
-const SURPLUS_EVERY_MS = 500;
+const OVERFLOW_EVERY_MS = 500;
 
 const PAUSE_MS = { first: 500, longest: 5_000 };
 /** Maximum time that a statement of this connection may take. */
@@ -46,8 +46,8 @@ const ANSWER_MS = 5_000;
 export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #log = new Logger(Notifier.name);
   readonly #pending = new Set<QueueName>();
-  /** When a surplus of each queue was last sent, by the monotonic clock. */
-  readonly #surplusAt = new Map<QueueName, number>();
+  /** When an overflow of each queue was last sent, by the monotonic clock. */
+  readonly #overflowAt = new Map<QueueName, number>();
   readonly #changed = new Set<string>();
   readonly #url: string;
   readonly #isWorker: boolean;
@@ -135,8 +135,8 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   }
 
   #note(signal: Signal): void {
-    if (signal.kind === 'surplus') {
-      if (!this.#isSurplusNews(signal.queue)) return;
+    if (signal.kind === 'overflow') {
+      if (!this.#isOverflowNews(signal.queue)) return;
       this.#pending.add(signal.queue);
     } else if (signal.elsewhere) return;
     else if (signal.kind === 'changed')
@@ -148,10 +148,10 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     this.#notifySoon();
   }
 
-  #isSurplusNews(queue: QueueName): boolean {
+  #isOverflowNews(queue: QueueName): boolean {
     const now = monotonicMs();
-    if (now - (this.#surplusAt.get(queue) ?? -Infinity) < SURPLUS_EVERY_MS) return false;
-    this.#surplusAt.set(queue, now);
+    if (now - (this.#overflowAt.get(queue) ?? -Infinity) < OVERFLOW_EVERY_MS) return false;
+    this.#overflowAt.set(queue, now);
     return true;
   }
 

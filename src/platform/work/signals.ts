@@ -13,7 +13,7 @@ export type Signal =
   /** A queue has work that is due in `inMs` milliseconds; 0 means now. */
   | { kind: 'due'; queue: QueueName; inMs: number; elsewhere: boolean }
   /** A queue has more work due now than this process can take. */
-  | { kind: 'surplus'; queue: QueueName }
+  | { kind: 'overflow'; queue: QueueName }
   /** The change logs of these accounts have grown; `all` if the accounts are not known. */
   | { kind: 'changed'; accounts: readonly string[] | 'all'; elsewhere: boolean };
 

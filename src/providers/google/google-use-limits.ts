@@ -11,8 +11,8 @@ export class CalendarUseLimits {
   readonly #refused = new Map<string, { times: number; until: number }>();
 
   /**
-   * Notes a refusal. Those during a pause are of requests that began before it: they do not make it
-   * longer.
+   * Notes a refusal. A refusal during a pause does not make the pause longer, because its request
+   * began before the pause.
    * @param now milliseconds
    * @returns seconds to wait before the next write
    */

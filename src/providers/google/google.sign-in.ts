@@ -12,8 +12,8 @@ export const googleSignIn: SignInDescriptor = {
 };
 
 /**
- * See `Connector.nativeSettings`. Settings that only sign-ins by OAuth have tell these accounts
- * from those with a password.
+ * See `Connector.nativeSettings`. An account that signed in by OAuth has settings that an account
+ * with a password cannot have.
  */
 export function googleNativeSettings(
   _name: string,

@@ -12,9 +12,9 @@ const PARTS = [
 ] as const;
 
 /**
- * Opens what the token of an account covers: one part of those whose permissions it has, or every
- * part if its permissions are not known, as those of an application that acts by itself. Of a
- * shared mailbox the mail has to open: colleagues often share a calendar without their mailbox.
+ * Proves that the token opens the account. If its permissions are known, one part that they cover
+ * has to open. If they are not known, as for an application that acts by itself, every part is
+ * tried. Of a shared mailbox the mail has to open: colleagues often share only a calendar.
  * @param permissions without the address of the API; `null` if they are not known
  * @returns the scopes without the parts that were refused; `null` if none was
  * @throws {ProviderError} `auth-invalid` if there is no such mailbox, or nothing of it opens

@@ -94,10 +94,10 @@ export class MicrosoftConnector implements Connector {
   }
 
   /**
-   * Microsoft says whose token it is. That the mailbox opens as well shows that the address is that
-   * of a mailbox, for which Exchange only takes domains that the organization owns. A mailbox that
-   * is not the user's own is opened by its address. A token that opens no part of a mailbox, such
-   * as one that may only send, is refused: the address alone would prove nothing.
+   * Microsoft says whose token it is. If the mailbox opens as well, the address belongs to it,
+   * because Exchange gives mailboxes only addresses in domains that the organization owns. A
+   * mailbox that is not the user's own is opened by its address. A token that opens no part of a
+   * mailbox, such as one that may only send, is refused: the address alone would prove nothing.
    */
   async verify(account: Omit<ProviderAccount, 'accountId'>): Promise<VerifiedAccount> {
     const one = { ...account, accountId: '' };

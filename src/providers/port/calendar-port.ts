@@ -147,10 +147,10 @@ export interface EventChanges {
    */
   removed: readonly string[];
   /**
-   * `providerId`s of all series and single events, and with `partial` of all changed and excluded
-   * instances too, if the cursor was lost and everything was listed again: what is missing here
-   * was deleted. `null` if `removed` lists all deletions. If a full listing has several pages, one
-   * of them has the ids of all pages.
+   * `null` if `removed` lists all deletions. After a lost cursor, when everything was listed again:
+   * the `providerId`s of all series and single events, and with `partial` those of all changed and
+   * excluded instances. An event that is missing here was deleted. If a full listing has several
+   * pages, one of them has the ids of all pages.
    */
   present: readonly string[] | null;
 }

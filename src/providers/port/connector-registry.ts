@@ -166,8 +166,8 @@ export class ConnectorRegistry {
   }
 
   /**
-   * Connectors that serve a provider name of a request, which may be their own or one of
-   * `signIn.names`: first by name, then in the order of the sign-in pages.
+   * Connectors that serve a provider name of a request. First the connector of that name, then
+   * those that have the name in `signIn.names`, in the order of the sign-in pages.
    */
   named(name: string): Connector[] {
     const others = this.connectable()

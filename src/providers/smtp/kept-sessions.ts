@@ -1,6 +1,6 @@
 import type { SmtpLimits } from './smtp-settings.ts';
 
-type KeptLimits = Pick<SmtpLimits, 'idleMs' | 'keptPerKey' | 'surplusMs' | 'kept'>;
+type KeptLimits = Pick<SmtpLimits, 'idleMs' | 'keptPerKey' | 'furtherIdleMs' | 'kept'>;
 
 /** A connection that can be kept. */
 interface Keepable {
@@ -38,13 +38,13 @@ export class KeptSessions<Session extends Keepable> {
 
   /** Keeps a connection; closes the oldest one if there are too many. */
   put(id: string, session: Session): void {
-    const { idleMs, keptPerKey, surplusMs, kept } = this.limits;
+    const { idleMs, keptPerKey, furtherIdleMs, kept } = this.limits;
     const same = this.#byId.get(id) ?? [];
-    // Under load many connections come back at once and are needed again soon, so surplus ones are
+    // Under load many connections come back at once and are needed again soon, so further ones are
     // kept briefly instead of being closed.
     const timer = setTimeout(
       () => this.#leave(session),
-      same.length < keptPerKey ? idleMs : surplusMs,
+      same.length < keptPerKey ? idleMs : furtherIdleMs,
     );
     timer.unref();
     this.#all.set(session, { id, timer });

@@ -41,8 +41,8 @@ export function extensionsOf(ehlo: string): SmtpExtensions {
 
 /**
  * The address as it is sent to the server. Its domain is converted to ASCII, which every server
- * accepts (RFC 5891). `null` if the rest is not ASCII and the server does not accept that; the
- * library would send such an address anyway.
+ * accepts (RFC 5891). `null` if the part before the `@` is not ASCII and the server accepts
+ * only ASCII; the library would send such an address anyway.
  * @throws {ProviderError} `rejected` if the address contains characters that could end the SMTP
  *   command
  */

@@ -50,7 +50,7 @@ describe('SmtpSender: kept connections', () => {
 
   it('keeps the configured number per key and soon closes the others politely', async () => {
     const server = await fixture.serve();
-    const smtp = fixture.sender({ keptPerKey: 2, surplusMs: 100 });
+    const smtp = fixture.sender({ keptPerKey: 2, furtherIdleMs: 100 });
     await Promise.all(Array.from({ length: 5 }, () => send(smtp, server)));
     await until('three are closed', async () => quits(server) === 3 && server.sockets.size === 2);
   });

@@ -164,7 +164,7 @@ export class SmtpSession {
    */
   async send(message: OutgoingMessage, control: SendControl, kept: boolean): Promise<SendReceipt> {
     const prepared = prepareEnvelope(message, this.#extensions);
-    // A surplus reply in the same packet as the last one must not be taken for the reply to the
+    // An extra reply in the same packet as the last one must not be taken for the reply to the
     // next command.
     if (this.#settling) await this.#settling;
     control.onPhase('envelope');

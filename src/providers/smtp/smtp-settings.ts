@@ -41,7 +41,7 @@ export interface SmtpLimits {
   /** Connections kept per key and server for `idleMs`. Default 4. */
   keptPerKey: number;
   /** How long connections beyond `keptPerKey` are kept. Default 1000. */
-  surplusMs: number;
+  furtherIdleMs: number;
   /**
    * Connections kept altogether. Default 256. When the limit is exceeded, the one unused for
    * longest is closed.
@@ -69,7 +69,7 @@ export const SMTP_LIMITS: SmtpLimits = {
   confirmationMs: 120_000,
   idleMs: 20_000,
   keptPerKey: 4,
-  surplusMs: 1_000,
+  furtherIdleMs: 1_000,
   kept: 256,
   messagesPerConnection: 100,
 };

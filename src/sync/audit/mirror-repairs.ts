@@ -176,7 +176,7 @@ export class MirrorRepairs {
     const waiting = new Set([...unread, ...doubted]);
     const cleared = idsOf(answer).filter((id) => !waiting.has(id));
     return this.claims.withClaim(claim, null, async (sql) => {
-      // What did not fit into one answer is not held against the messages that are left.
+      // Messages that did not fit into the provider's answer have not been looked at.
       if (unread.length < differences.missing.length) await resetLooks(sql, accountId, unread);
       await resetLooks(sql, accountId, [...doubted]);
       const stuck = await forgetCandidates(sql, accountId, cleared, MOST_LOOKS);

@@ -110,7 +110,10 @@ export class CollectionPasses {
     }
   }
 
-  /** Handles contact errors as `#calendars` handles calendar errors. A book may not be allowed. */
+  /**
+   * Handles contact errors as `#calendars` handles calendar errors. `unsupported` means that the
+   * account has no address book that may be read.
+   */
   async #contacts(
     account: ConnectedAccount,
     contacts: ContactsPort,

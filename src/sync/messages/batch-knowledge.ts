@@ -74,8 +74,9 @@ export async function knowledgeOf(
     ids,
   );
   const stays = new Set([...known.values()].map(({ id }) => id));
-  // A message that `known` does not contain is missing under its old provider id: another client
-  // has moved it since. It gets the provider's folders, unless one of our own moves is still open.
+  // A message whose write has just ended keeps its state here. If another client has moved it
+  // since, the batch does not have it under its old provider id, so `known` does not contain it. It
+  // then gets the provider's folders, unless one of our own moves is still open.
   for (const id of ended)
     writes.set(id, { ...ALL_WRITTEN, folders: stays.has(id) || writes.get(id)?.folders === true });
   const unknownDrafts = incoming.flatMap(({ remote: { providerId, folderIds }, parsed }) =>

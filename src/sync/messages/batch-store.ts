@@ -168,9 +168,9 @@ export class BatchStore {
       const missing = await unmirroredSent(sql, accountId, [...sent.keys()]);
       const incoming = [...sent].flatMap(([id, one]) => (missing.has(id) ? one : []));
       if (incoming.length === 0) return;
-      const known = await knowledgeOfSent(sql, account, incoming, missing);
-      const plan = planBatch(incoming, known, { email, ...folders });
-      this.#withoutMarks(plan, known);
+      const knowledge = await knowledgeOfSent(sql, account, incoming, missing);
+      const plan = planBatch(incoming, knowledge, { email, ...folders });
+      this.#withoutMarks(plan, knowledge);
       for (const message of plan.added) message.providerId = null;
       const stored = await writePlan(sql, accountId, plan, owner.at);
       await recordChanges(sql, await this.#consequences(sql, owner, plan, stored, folders));
@@ -199,19 +199,19 @@ export class BatchStore {
     const { changes, incoming, failures, folders, newsSince } = batch;
     const owner: MirrorOwner = { account, newsSince, at: this.clock.now() };
     const result = await this.repository.withClaim(claim, changes.cursor, async (sql) => {
-      const known = await knowledgeOf(sql, account, batch);
-      const plan = planBatch(incoming, known, { email, ...folders });
-      this.#withoutMarks(plan, known);
+      const knowledge = await knowledgeOf(sql, account, batch);
+      const plan = planBatch(incoming, knowledge, { email, ...folders });
+      this.#withoutMarks(plan, knowledge);
       const stored = await writePlan(sql, accountId, plan, owner.at);
-      const seen = [...known.known.values(), ...plan.changed.map((change) => change.known)];
+      const seen = [...knowledge.known.values(), ...plan.changed.map(({ known }) => known)];
       if (batch.hasVanished) await unvanish(sql, accountId, idsOf(seen));
-      const gone = await this.#removeGone(sql, account, batch, { known, plan, at: owner.at });
+      const gone = await this.#removeGone(sql, account, batch, { knowledge, plan, at: owner.at });
       const changed = await this.#consequences(sql, owner, plan, stored, folders);
       await recordFailures(sql, accountId, failures, owner.at);
       await recordChanges(sql, [...changed, ...gone.removed]);
       await this.contents.ofDrafts(sql, owner, plan.drafts, folders);
       await this.#completeSent(sql, owner, plan, batch);
-      const outdated = known.outdated || plan.missing.length > 0;
+      const outdated = knowledge.outdated || plan.missing.length > 0;
       if (outdated) await this.repository.resetCursor(sql, claim, batch.cursor);
       if (isTrial) throw new TrialEnded();
       const { added, drafts, merged } = plan;
@@ -291,18 +291,18 @@ export class BatchStore {
     sql: Sql,
     account: ConnectedAccount,
     { changes, hasVanished }: Batch,
-    { known, plan, at }: { known: Knowledge; plan: MirrorPlan; at: Date },
+    { knowledge, plan, at }: { knowledge: Knowledge; plan: MirrorPlan; at: Date },
   ): Promise<{ removed: ChangeRecord[]; hasVanished: boolean }> {
     const { accountId } = account;
     const found = new Set(plan.changed.map((change) => change.known.id));
     const removed = new Set(changes.removed);
-    const gone = known.unplaced.filter(
+    const gone = knowledge.unplaced.filter(
       ({ id, providerId }) => !found.has(id) && removed.has(providerId ?? ''),
     );
     const { mayTurnUp = false } = changes;
     const isLarge = gone.length >= MANY_GONE;
     const patient = mayTurnUp || (changes.more && (!changes.present || isLarge));
-    const waitedFor = gone.filter(({ id }) => patient || known.writes.has(id));
+    const waitedFor = gone.filter(({ id }) => patient || knowledge.writes.has(id));
     await vanish(sql, accountId, idsOf(waitedFor), at);
     const now = gone.filter((one) => !waitedFor.includes(one)).map(({ id }) => id);
     const ago = (ms: number) => new Date(at.getTime() - (mayTurnUp ? UNREAD_FOLDER_MS : ms));
@@ -327,6 +327,6 @@ function trackingChanges(
     ({ draft, remote }) => !draft && (!newsSince || remote.receivedAt >= newsSince),
   );
   const arrived = news.map((message) => ({ ...message, receivedAt: message.remote.receivedAt }));
-  const findSent = (headers: readonly string[]) => sentByUs(sql, account.accountId, headers);
-  return notificationsOf(sql, account, arrived, findSent, at);
+  const findSentByUs = (headers: readonly string[]) => sentByUs(sql, account.accountId, headers);
+  return notificationsOf(sql, account, arrived, findSentByUs, at);
 }

@@ -37,8 +37,8 @@ const COUNT_MS = 30_000;
 /** Most connections being opened at the same time. */
 const MOST_BEGINNING = 20;
 /**
- * A worker keeps its watches up to this factor above its share. It gives back the surplus a few
- * watches at a time.
+ * A worker keeps its watches up to this factor above its share. It gives back the others a
+ * few at a time.
  */
 const SHARE_SLACK = 1.2;
 const SHARE_SPARE = 5;

@@ -1,5 +1,6 @@
 import http from 'node:http';
 import fs from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
 import { createAccount, createApplication } from '../../support/factories.ts';
 import { secret } from '../../support/log-watch.ts';
@@ -12,7 +13,7 @@ import { until } from '../../support/until.ts';
  * Replays the requests of an official client, byte for byte, and reads the answers as that client
  * does. For clients that npm does not carry.
  *
- * `test/sdk/recorded/<client>.json` has the requests, recorded from the unchanged client, and
+ * `test/sdk/recorded/<client>.json.gz` has the requests, recorded from the unchanged client, and
  * `test/sdk/<client>.sdk-spec.ts` has the client's rules of reading. The requests are sent in the
  * order of the file, so that a later one can use values of earlier answers.
  *
@@ -143,10 +144,18 @@ export function jsonOrText({ body }: Answer): unknown {
   }
 }
 
-/** @param name file in `test/sdk/recorded` without its ending */
+/**
+ * Reads a file of `test/sdk/recorded`.
+ * @param name its path in there, without `.json.gz`
+ */
+export function readRecorded(name: string): unknown {
+  const file = new URL(`../recorded/${name}.json.gz`, import.meta.url);
+  return JSON.parse(gunzipSync(fs.readFileSync(file)).toString());
+}
+
+/** Like `readRecorded`, for the requests of a client. */
 export function readRecording(name: string): Recording {
-  const file = new URL(`../recorded/${name}.json`, import.meta.url);
-  return clientSchema.parse(JSON.parse(fs.readFileSync(file, 'utf8')));
+  return clientSchema.parse(readRecorded(name));
 }
 
 /** Declares one test for each recorded call of a client, on a server of their own. */

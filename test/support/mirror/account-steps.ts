@@ -1,7 +1,7 @@
 import request from 'supertest';
 import {
   ProviderWriteDispatcher,
-  type ProviderWriteJob,
+  type ProviderWriteRow,
   type WriteResult,
 } from '../../../src/accounts/provider-writes/provider-write-dispatcher.ts';
 import { Database } from '../../../src/platform/database/sql.ts';
@@ -23,7 +23,7 @@ const MOST_ROUNDS = 40;
  * workers.
  */
 export class AccountSteps {
-  readonly #writes: EngineSteps<ProviderWriteJob, WriteResult>;
+  readonly #writes: EngineSteps<ProviderWriteRow, WriteResult>;
   account = { id: '', token: '' };
 
   constructor(

@@ -138,8 +138,8 @@ function cancelReason(existing: ExistingReminder, event: ReminderEvent): string 
   return 'the event was moved to another time';
 }
 
-/** Outcome of one reminder, input of `outcomeOf`. */
-export interface ReminderOutcome {
+/** State of one reminder, input of `outcomeOf`. */
+export interface ReminderState {
   status: ReminderStatus;
   reason: string | null;
 }
@@ -154,20 +154,20 @@ const PRECEDENCE: readonly ReminderStatus[] = [
 
 /**
  * Sums up the reminders of a notification.
- * @param fates of its reminders at the present time of the event
+ * @param states the states of its reminders at the present time of the event
  */
 export function outcomeOf(
   notification: StoredNotification,
   event: Pick<ReminderEvent, 'startsAt' | 'cancelled'>,
-  fates: readonly ReminderOutcome[],
+  states: readonly ReminderState[],
 ): NotificationOutcome {
   const { dueAt } = timesOf(event.startsAt, notification.minutes_before_event);
   const base = { notificationId: notification.id, dueAt };
-  const status = PRECEDENCE.find((candidate) => fates.some((fate) => fate.status === candidate));
+  const status = PRECEDENCE.find((candidate) => states.some((state) => state.status === candidate));
   if (event.cancelled && status !== 'sent')
     return { ...base, status: 'cancelled', reason: 'the event was cancelled' };
   if (!status) return { ...base, status: 'skipped', reason: 'the event has no participants' };
-  const { reason = null } = fates.find((fate) => fate.status === status) ?? {};
+  const { reason = null } = states.find((state) => state.status === status) ?? {};
   const isGood = status === 'scheduled' || status === 'sent';
   return { ...base, status, reason: isGood ? null : reason };
 }
@@ -197,12 +197,12 @@ export function planChanges(
   const movable = new Map(
     free.filter(({ untouched }) => untouched).map((row) => [slotOf(row), row]),
   );
-  const fates = new Map<string, ReminderOutcome[]>(event.notifications.map(({ id }) => [id, []]));
+  const states = new Map<string, ReminderState[]>(event.notifications.map(({ id }) => [id, []]));
 
   for (const reminder of desired) {
     const row = byKey.get(keyOf(reminder));
-    const fate = row ? planExisting(row, reminder, changes) : planNew(reminder, movable, changes);
-    fates.get(reminder.notificationId)?.push(fate);
+    const state = row ? planExisting(row, reminder, changes) : planNew(reminder, movable, changes);
+    states.get(reminder.notificationId)?.push(state);
   }
   const moved = new Set(changes.rewrites.map(({ id }) => id));
   for (const row of free) {
@@ -210,7 +210,7 @@ export function planChanges(
       changes.moves.push({ id: row.id, to: 'cancelled', reason: cancelReason(row, event) });
   }
   changes.outcomes = event.notifications.map((notification) => {
-    const own = fates.get(notification.id) ?? [];
+    const own = states.get(notification.id) ?? [];
     return {
       ...outcomeOf(notification, event, own),
       type: notification.type,
@@ -225,7 +225,7 @@ function planExisting(
   row: ExistingReminder,
   reminder: DesiredReminder,
   changes: ReminderChanges,
-): ReminderOutcome {
+): ReminderState {
   const { id, status, reason } = row;
   if (status === 'sent' || status === 'failed') return { status, reason };
   // A reminder that is already scheduled may be late because the worker was down. The dispatcher
@@ -249,7 +249,7 @@ function planNew(
   reminder: DesiredReminder,
   movable: Map<string, ExistingReminder>,
   changes: ReminderChanges,
-): ReminderOutcome {
+): ReminderState {
   const reason = reminder.skip ?? reminder.tooLate;
   const status = reason ? 'skipped' : 'scheduled';
   const row = movable.get(slotOf(reminder));

@@ -16,6 +16,7 @@ import type {
   ReminderStatus,
 } from '../../events/ports/event-reminders.ts';
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 // Plans of one event run one after another, for all callers. The lock is a statement of its own,
 // because the snapshot of a statement is older than a lock taken in the same statement.
@@ -27,7 +28,7 @@ const READ = `
     where event_id = any($1::uuid[]) and account_id = $2 order by id for update),
   untouched as materialized (
     select j.id from reminder_job j join held h using (id)
-    where j.state = 0 and j.attempt = 0 and not j.ambiguous for update of j skip locked)
+    where j.state = ${ROW_WAITING} and j.attempt = 0 and not j.ambiguous for update of j skip locked)
   select h.id, h.event_id as "eventId", h.notification_id as "notificationId", h.participant, h.status, h.reason,
     h.due_at as "dueAt", u.id is not null as untouched
   from held h left join untouched u using (id)`;
@@ -51,7 +52,7 @@ const WRITE = `
   moved as (
     update reminder_job j set run_at = greatest(w.due_at, now()), due_at = w.due_at
     from rewritten w
-    where j.id = w.id and j.state = 0 and j.due_at <> w.due_at),
+    where j.id = w.id and j.state = ${ROW_WAITING} and j.due_at <> w.due_at),
   added as (
     insert into reminder (id, account_id, event_id, notification_id, participant, name, type, recipient, due_at,
       expires_at, status, reason, message_id_header, created_at, updated_at)

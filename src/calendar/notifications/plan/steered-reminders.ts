@@ -10,6 +10,7 @@ import {
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import type { ReminderStatus } from '../../events/ports/event-reminders.ts';
 import { transitionReminders } from '../send/reminder-transitions.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
  * What operators do with reminders. All functions run in the caller's transaction and take at most
@@ -33,7 +34,7 @@ const see = (lock: string): string => `
     select id, state, due_at, ambiguous from reminder_job where id = any($1::uuid[]) order by id ${lock})
   select r.id, r.status, r.reason, r.expires_at <= $2 as expired,
     exists (select from reminder_job q where q.id = r.id) as queued, j.id is not null as locked,
-    j.state <> 0 as running, j.due_at > now() as early, j.ambiguous
+    j.state <> ${ROW_WAITING} as running, j.due_at > now() as early, j.ambiguous
   from reminder r left join locked j on j.id = r.id
   where r.id = any($1::uuid[])
   order by r.id`;
@@ -57,7 +58,7 @@ function notWaiting({ status, queued, locked, running, ambiguous }: SeenReminder
   return ambiguous ? UNKNOWN_OUTCOME : null;
 }
 
-const HURRY = `update reminder_job set run_at = now() where id = any($1::uuid[]) and state = 0`;
+const HURRY = `update reminder_job set run_at = now() where id = any($1::uuid[]) and state = ${ROW_WAITING}`;
 
 /** Makes reminders due now whose time has come. */
 export async function retryReminders(

@@ -98,7 +98,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
     gateColumn: 'account_id',
     columns: { lookUps: 'look_ups' },
     paceMs: PACE_MS,
-    inertUntilHandOff: true,
+    noEffectBeforeHandOff: true,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;
@@ -115,14 +115,14 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
     this.#senders = { email, sms, webhook };
   }
 
-  async run(job: ClaimedReminder, lease: Lease): Promise<ReminderOutcome | null> {
-    const due = await this.reminders.findDue(job.id, job.gateId);
+  async run(row: ClaimedReminder, lease: Lease): Promise<ReminderOutcome | null> {
+    const due = await this.reminders.findDue(row.id, row.gateId);
     if (!due) return DROPPED;
     const { reminder, account } = due;
-    if (reminder.status !== 'scheduled') return this.#settleUnwanted(job, due, lease);
-    const before = attemptsBefore(job);
-    const end = (delivery: ReminderDelivery, attempts = job.attempt) =>
-      this.#decide(job, attempts, due, delivery);
+    if (reminder.status !== 'scheduled') return this.#settleUnwanted(row, due, lease);
+    const before = attemptsBefore(row);
+    const end = (delivery: ReminderDelivery, attempts = row.attempt) =>
+      this.#decide(row, attempts, due, delivery);
     if (account.grantStatus === 'invalid') {
       return end({
         kind: 'refused',
@@ -130,17 +130,17 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
       });
     }
     const sender = this.#senders[reminder.type];
-    const earlier = await this.#lookUp(job, reminder, account, lease);
+    const earlier = await this.#lookUp(row, reminder, account, lease);
     if (earlier) return end(earlier, before);
     if (reminder.withoutFirst)
       return done({ kind: 'skipped', reason: WITHOUT_FIRST, attempts: before });
     if (this.clock.now() >= reminder.expiresAt) return done(expired(reminder, before));
     if (account.pause && isPaused(reminder, account.pause))
       return this.#waits(reminder, account.pause);
-    if (job.lookUps > 0) await this.reminders.forgetLookUps(job.id, job.fence);
+    if (row.lookUps > 0) await this.reminders.forgetLookUps(row.id, row.fence);
     if (!(await lease.handOff())) return null;
     // Checked as late as possible: a change of the event that was committed before this check wins.
-    const admission = await this.reminders.admit(job.id, job.gateId);
+    const admission = await this.reminders.admit(row.id, row.gateId);
     if (admission.kind === 'dropped') return DROPPED;
     if (admission.kind === 'refused') {
       const reason = `not sent: ${refusalOf(admission.by)}`;
@@ -183,23 +183,23 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
   ): Promise<void> {
     const now = this.clock.now();
     const of = <K extends ReminderResult['kind']>(...kinds: K[]) =>
-      settled.flatMap(({ job, result }) =>
+      settled.flatMap(({ row, result }) =>
         (kinds as string[]).includes(result.kind)
-          ? [{ job, result: result as Extract<ReminderResult, { kind: K }> }]
+          ? [{ row, result: result as Extract<ReminderResult, { kind: K }> }]
           : [],
       );
     await lockReminders(
       sql,
-      settled.map(({ job }) => job.id),
+      settled.map(({ row }) => row.id),
     );
-    const refusals = of('failed').flatMap(({ job, result: { reason, refused } }) =>
-      refused === null ? [] : [{ accountId: job.gateId, reason, settingsSealed: refused }],
+    const refusals = of('failed').flatMap(({ row, result: { reason, refused } }) =>
+      refused === null ? [] : [{ accountId: row.gateId, reason, settingsSealed: refused }],
     );
     await markGrantsInvalid(sql, refusals, now);
     await transitionReminders(
       sql,
-      of('sent', 'failed', 'skipped').map(({ job, result }) => ({
-        id: job.id,
+      of('sent', 'failed', 'skipped').map(({ row, result }) => ({
+        id: row.id,
         to: result.kind,
         reason: result.kind === 'sent' ? null : result.reason,
         attempts: result.attempts,
@@ -208,8 +208,8 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
     );
     await noteFailedAttempts(
       sql,
-      of('retry').map(({ job, result: { attempts, reason } }) => ({
-        id: job.id,
+      of('retry').map(({ row, result: { attempts, reason } }) => ({
+        id: row.id,
         attempts,
         reason,
       })),
@@ -219,18 +219,18 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
       sql,
       of('retry')
         .filter(
-          ({ job, result }) => result.attempts < job.attempt || result.lookUps !== job.lookUps,
+          ({ row, result }) => result.attempts < row.attempt || result.lookUps !== row.lookUps,
         )
-        .map(({ job, result: { attempts, lookUps } }) => ({ id: job.id, attempts, lookUps })),
+        .map(({ row, result: { attempts, lookUps } }) => ({ id: row.id, attempts, lookUps })),
     );
     await noteWaits(
       sql,
-      of('paused').map(({ job, result: { reason } }) => ({ id: job.id, reason })),
+      of('paused').map(({ row, result: { reason } }) => ({ id: row.id, reason })),
       now,
     );
     await requeueDropped(
       sql,
-      of('dropped').map(({ job }) => job.id),
+      of('dropped').map(({ row }) => row.id),
     );
     afterCommit(sql, () => {
       for (const { result } of settled)
@@ -246,13 +246,13 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
    * credentials are invalid.
    */
   async #settleUnwanted(
-    job: ClaimedReminder,
+    row: ClaimedReminder,
     due: FoundReminder,
     lease: Lease,
   ): Promise<ReminderOutcome> {
     if (due.account.grantStatus === 'invalid') return DROPPED;
-    const earlier = await this.#lookUp(job, due.reminder, due.account, lease);
-    return earlier ? this.#decide(job, attemptsBefore(job), due, earlier) : DROPPED;
+    const earlier = await this.#lookUp(row, due.reminder, due.account, lease);
+    return earlier ? this.#decide(row, attemptsBefore(row), due, earlier) : DROPPED;
   }
 
   /**
@@ -260,18 +260,18 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
    * sent again.
    */
   async #lookUp(
-    job: ClaimedReminder,
+    row: ClaimedReminder,
     reminder: DueReminder,
     account: ConnectedAccount,
     lease: Lease,
   ): Promise<ReminderDelivery | null> {
     const sender = this.#senders[reminder.type];
-    if (!job.ambiguous || !sender.lookUp) return null;
+    if (!row.ambiguous || !sender.lookUp) return null;
     try {
       const looked = await sender.lookUp(reminder, account, lease);
       if (looked === 'sent') return { kind: 'sent' };
       if (looked === 'not-sent') return null;
-      const lookUps = job.lookUps + 1;
+      const lookUps = row.lookUps + 1;
       const at = nextReminderLookUp(lookUps, this.clock.now(), reminder.expiresAt);
       return at && { kind: 'unproven', at, lookUps };
     } catch (error) {

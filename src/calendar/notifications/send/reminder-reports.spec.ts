@@ -6,11 +6,11 @@ const DUE = new Date('2026-11-24T08:00:00Z');
 /** The lines about one reminder that is settled so many seconds after its time. */
 function linesAbout(result: ReminderResult, seconds: number): unknown[] {
   const lines: unknown[] = [];
-  const job = {
+  const row = {
     id: 'r', gateId: 'a', dueAt: DUE, fence: 1, attempt: 1, ambiguous: false, gateFailures: 0,
   }; // prettier-ignore
   const now = new Date(DUE.getTime() + seconds * 1000);
-  reportReminders([{ job, result, next: { kind: 'done' } }], now, (kind, fields, words) =>
+  reportReminders([{ row, result, next: { kind: 'done' } }], now, (kind, fields, words) =>
     lines.push([kind, fields, words]),
   );
   return lines;

@@ -17,11 +17,11 @@ export function reportReminders(
   now: Date,
   report = reportIncident,
 ): void {
-  for (const { job, result, traceparent } of settled) {
-    const of = { account: job.gateId, reminder: job.id };
+  for (const { row, result, traceparent } of settled) {
+    const of = { account: row.gateId, reminder: row.id };
     const kind = KINDS[result.kind];
     if (kind && 'reason' in result) report(kind, of, result.reason, traceparent);
-    const seconds = Math.round((now.getTime() - job.dueAt.getTime()) / 1000);
+    const seconds = Math.round((now.getTime() - row.dueAt.getTime()) / 1000);
     if (result.kind === 'sent' && seconds > LATE_SECONDS)
       report('reminder.late', { ...of, seconds }, `${seconds} s`, traceparent);
   }

@@ -4,6 +4,7 @@ import { columnsOf, idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import { REMINDER_STATUSES, type ReminderStatus } from '../../events/ports/event-reminders.ts';
 import { REMINDER_TRANSITIONS } from '../reminder-status.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 export interface ReminderTransition {
   id: string;
@@ -45,7 +46,7 @@ const MOVE = `
     where r.status = any(string_to_array(a.sources, ',')) order by r.id for update of r),
   idle as materialized (
     select j.id from reminder_job j join held h using (id)
-    where h.status <> 'scheduled' and j.state = 0 and not j.ambiguous for update of j skip locked),
+    where h.status <> 'scheduled' and j.state = ${ROW_WAITING} and not j.ambiguous for update of j skip locked),
   dequeued as (
     delete from reminder_job j using idle where j.id = idle.id returning j.id, j.attempt),
   queued as (

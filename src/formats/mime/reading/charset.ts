@@ -81,8 +81,8 @@ function byLabel(bytes: Uint8Array, name: string, hints: CharsetHints): DecodedT
   const named = decodeNamed(bytes, name);
   const isPlain = isAscii(bytes);
   // Each line break and each blank of UTF-16 contains a zero.
-  const isSuspect = /^utf-?16/.test(name) && !bytes.includes(0);
-  if (named !== null && isWhole(named, hints) && (isPlain || !isSuspect))
+  const isDoubtful = /^utf-?16/.test(name) && !bytes.includes(0);
+  if (named !== null && isWhole(named, hints) && (isPlain || !isDoubtful))
     return { text: named, certain: true };
   if (named === null) {
     const unnamed = decodeCharset(bytes, '', hints);

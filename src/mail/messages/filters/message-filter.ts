@@ -43,7 +43,7 @@ export interface MessageListRequest {
   view: 'ids' | 'count' | undefined;
 }
 
-/** A message with everything that clients can see and that the mail stores. */
+/** A message as it is stored: all that clients see of it, except the content of its events. */
 export interface StoredMessage {
   id: string;
   accountId: string;
@@ -79,7 +79,7 @@ export interface StoredMessage {
   eventIds: string[] | null;
 }
 
-/** A message with everything that clients can see. */
+/** A message as clients see it. */
 export interface MessageRecord extends StoredMessage {
   events: EventOfMessage[];
 }

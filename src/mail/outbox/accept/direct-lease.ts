@@ -1,6 +1,7 @@
 import { monotonicMs } from '../../../platform/base/time/clock.ts';
 import type { Lease } from '../../../platform/work/queue/dispatcher.ts';
 import type { Sql } from '../../../platform/database/sql.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /**
  * How long a send within a request keeps its queue row after the last extension. Then a worker may
@@ -16,7 +17,7 @@ const TRUSTED_MS = 45_000;
 
 const EXTEND = `
   update send_job set run_at = now() + interval '${LEASE_SECONDS} s'
-  where id = $1 and account_id = $2 and fence = 0 and state = 0 returning 1`;
+  where id = $1 and account_id = $2 and fence = 0 and state = ${ROW_WAITING} returning 1`;
 
 /**
  * Lease of a send within a request. While this process lives, it keeps postponing the queue row, so

@@ -26,6 +26,7 @@ import { recordFencedSends } from '../record/fenced-sends.ts';
 import { recordSends } from '../record/send-recording.ts';
 import { SendRoutes, tracesOf } from '../send/send-routes.ts';
 import { SendingPausedError } from '../steer/sending-pause.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /** A message to be sent now, with a single attempt. */
 export interface DirectMessage extends ComposedMessage {
@@ -88,10 +89,10 @@ const ACCEPT = `
 const IS_BEING_SENT = `
   select 1 from send_job j join outbox_message o using (id)
   where j.account_id = $1 and o.content -> 'draft' ->> 'id' = $2 limit 1`;
-const FINISH = `delete from send_job where id = $1 and account_id = $2 and fence = 0 and state = 0 returning 1`;
+const FINISH = `delete from send_job where id = $1 and account_id = $2 and fence = 0 and state = ${ROW_WAITING} returning 1`;
 const AGAIN = `
   update send_job set run_at = greatest($3, now())
-  where id = $1 and account_id = $2 and fence = 0 and state = 0 returning 1`;
+  where id = $1 and account_id = $2 and fence = 0 and state = ${ROW_WAITING} returning 1`;
 const RESULT = `
   select s.status, o.refused from job_status s join outbox_message o using (id) where s.id = $1 and s.account_id = $2`;
 
@@ -214,44 +215,44 @@ export class DirectSends implements OnModuleDestroy {
     lease: DirectLease,
     hooks: DirectSendCallbacks,
   ): Promise<DirectResult> {
-    const job: SendJobRow = {
+    const row: SendJobRow = {
       id, fence: 0, attempt: 1, ambiguous: false, gateId: accountId, dueAt: at, gateFailures: 0, retryLimitAt: at,
-      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, putOff: null, held: false, paused: false,
+      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, deferred: null, held: false, paused: false,
       direct: true,
     }; // prettier-ignore
-    const outcomes = [await this.#attempt(job, message, lease)];
-    if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message, job))) {
-      const looked = await this.#attempt({ ...job, attempt: 2, ambiguous: true }, message, lease);
+    const outcomes = [await this.#attempt(row, message, lease)];
+    if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message, row))) {
+      const looked = await this.#attempt({ ...row, attempt: 2, ambiguous: true }, message, lease);
       outcomes.push(looked);
     }
-    return this.#settle(job, outcomes, hooks);
+    return this.#settle(row, outcomes, hooks);
   }
 
   async #attempt(
-    job: SendJobRow,
+    row: SendJobRow,
     message: MessageToSend,
     lease: DirectLease,
   ): Promise<Outcome<SendResult>> {
-    const ended = await this.#ending(job, message, lease);
+    const ended = await this.#ending(row, message, lease);
     const { move } = ended.result;
     // The response reports the result, so no notification is sent.
     return { ...ended, result: { ...ended.result, move: move && { ...move, quiet: true } } };
   }
 
   async #ending(
-    job: SendJobRow,
+    row: SendJobRow,
     message: MessageToSend,
     lease: DirectLease,
   ): Promise<Outcome<SendResult>> {
     try {
       // `null`: the send was aborted before the content left, or a worker has taken over the row.
       return (
-        (await this.sender.send(job, message, lease)) ??
-        this.sender.afterError(job, new Error('aborted before the message was sent'))
+        (await this.sender.send(row, message, lease)) ??
+        this.sender.afterError(row, new Error('aborted before the message was sent'))
       );
     } catch (error) {
       this.#log.error(error);
-      return this.sender.afterError(job, error);
+      return this.sender.afterError(row, error);
     }
   }
 
@@ -259,11 +260,11 @@ export class DirectSends implements OnModuleDestroy {
    * Looks the message up at once: a message whose response was lost is often found. If it is not
    * found, the Sent folder may only lag behind.
    */
-  async #wasSent(message: MessageToSend, job: SendJobRow): Promise<boolean> {
+  async #wasSent(message: MessageToSend, row: SendJobRow): Promise<boolean> {
     try {
       const opened = await this.routes.find('account', message);
       if (!opened) return false;
-      const traces = tracesOf(message, job);
+      const traces = tracesOf(message, row);
       return (await opened.findSent(message.messageIdHeader, traces)).found;
     } catch (error) {
       this.#log.warn(
@@ -278,14 +279,14 @@ export class DirectSends implements OnModuleDestroy {
    * worker will then look the message up.
    */
   async #settle(
-    job: SendJobRow,
+    row: SendJobRow,
     outcomes: readonly Outcome<SendResult>[],
     hooks: DirectSendCallbacks,
   ): Promise<DirectResult> {
     const last = outcomes.at(-1) as Outcome<SendResult>;
     for (let tries = 1; ; tries += 1) {
       try {
-        return await this.#record(job, outcomes, hooks);
+        return await this.#record(row, outcomes, hooks);
       } catch (error) {
         this.#log.error(error);
         if (tries === MOST_TRIES) return resultOf(last, last.result.move?.to ?? 'delayed', []);
@@ -295,12 +296,12 @@ export class DirectSends implements OnModuleDestroy {
   }
 
   async #record(
-    job: SendJobRow,
+    row: SendJobRow,
     outcomes: readonly Outcome<SendResult>[],
     hooks: DirectSendCallbacks,
   ): Promise<DirectResult> {
     const last = outcomes.at(-1) as Outcome<SendResult>;
-    const { id, gateId: accountId } = job;
+    const { id, gateId: accountId } = row;
     return this.database.transaction(async (sql) => {
       const ours =
         last.next.kind === 'done'
@@ -308,9 +309,9 @@ export class DirectSends implements OnModuleDestroy {
           : await sql.query(AGAIN, [id, accountId, last.next.at]);
       for (const outcome of outcomes) {
         const record = ours.length > 0 ? recordSends : recordFencedSends;
-        await record(sql, [{ job, ...outcome }], this.clock.now());
+        await record(sql, [{ row, ...outcome }], this.clock.now());
       }
-      const [row] = await sql.query<{ status: JobState; refused: RefusedRecipient[] }>(RESULT, [
+      const [job] = await sql.query<{ status: JobState; refused: RefusedRecipient[] }>(RESULT, [
         id,
         accountId,
       ]);
@@ -319,8 +320,8 @@ export class DirectSends implements OnModuleDestroy {
       const wasSent = last.result.move?.to === 'successful';
       const ended = resultOf(
         last,
-        wasSent ? 'successful' : (row?.status ?? 'delayed'),
-        row?.refused ?? [],
+        wasSent ? 'successful' : (job?.status ?? 'delayed'),
+        job?.refused ?? [],
       );
       await hooks.ended?.(sql, ended);
       if (last.next.kind === 'again') wakeAfterCommit(sql, 'send');

@@ -50,10 +50,11 @@ export class OutboxPlanner {
       this.repository.accountDelay(account.accountId),
     ]);
     const { sendAt, retryLimitAt } = message;
-    // At its deadline a message is attempted even while its account's rate gate is closed.
-    const opens = delay.closedUntil && delay.closedUntil > sendAt ? delay.closedUntil : sendAt;
+    // At its deadline a message is attempted even while its account's circuit breaker is stopped.
+    const possible =
+      delay.stoppedUntil && delay.stoppedUntil > sendAt ? delay.stoppedUntil : sendAt;
     const deadline = retryLimitAt > sendAt ? retryLimitAt : sendAt;
-    const first = opens < deadline ? opens : deadline;
+    const first = possible < deadline ? possible : deadline;
     return {
       message,
       size: mime.length,

@@ -11,6 +11,7 @@ import type { SendJobRow, SendResult } from '../send/send-attempt.ts';
 import { countAttempts, countEnds } from '../send/send-metrics.ts';
 import { recordPauses } from '../steer/sending-pause.ts';
 import { remaining, withRefused } from '../send/send-verdict.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 const PROGRESS = `
   update send_job j
@@ -46,7 +47,7 @@ const PARTLY_ACCEPTED = `
 // A message that was edited meanwhile has a new time, so it is not late.
 const STILL_WAITING = `
   select j.id from send_job j join job_status s using (id)
-  where j.id = any($1::uuid[]) and j.state = 0 and j.attempt = 0 and not j.ambiguous and s.status = 'pending'
+  where j.id = any($1::uuid[]) and j.state = ${ROW_WAITING} and j.attempt = 0 and not j.ambiguous and s.status = 'pending'
     and j.run_at > j.due_at + interval '60 s'
   order by j.id for update of j skip locked`;
 
@@ -80,11 +81,11 @@ export async function recordSends(
   const reported = await withPartlySent(sql, moves);
   const moved = await transitionJobs(sql, reported, now);
   const sent = new Set(reported.flatMap(({ id, to }) => (to === 'successful' ? [id] : [])));
-  const drafts = settled.flatMap(({ job, result }) =>
-    result.draft && sent.has(job.id) && moved.includes(job.id) ? [result.draft] : [],
+  const drafts = settled.flatMap(({ row, result }) =>
+    result.draft && sent.has(row.id) && moved.includes(row.id) ? [result.draft] : [],
   );
   await discardSentDrafts(sql, drafts, now);
-  const copies = settled.flatMap(({ job: { id }, result, traceparent }) =>
+  const copies = settled.flatMap(({ row: { id }, result, traceparent }) =>
     result.filesCopy && sent.has(id) && moved.includes(id) ? [{ id, traceparent }] : [],
   );
   await openSentCopies(sql, copies, now);
@@ -99,29 +100,29 @@ export async function recordSends(
 
 /** Attempts that follow an unknown outcome: the process of the attempt before may have died. */
 const afterUnknown = (settled: readonly Settled<SendJobRow, SendResult>[]) =>
-  settled.flatMap(({ job, result: { attempt } }) =>
-    job.ambiguous && attempt ? [{ ...job, startedAt: attempt.startedAt }] : [],
+  settled.flatMap(({ row, result: { attempt } }) =>
+    row.ambiguous && attempt ? [{ ...row, startedAt: attempt.startedAt }] : [],
   );
 
 async function recordProgress(
   sql: Sql,
   settled: readonly Settled<SendJobRow, SendResult>[],
 ): Promise<void> {
-  const rows = settled.flatMap(({ job, result: { progress } }) =>
-    progress ? [{ id: job.id, ...progress }] : [],
+  const rows = settled.flatMap(({ row, result: { progress } }) =>
+    progress ? [{ id: row.id, ...progress }] : [],
   );
   if (rows.length === 0) return;
   await sql.query(PROGRESS, [
     ...columnsOf(rows, 'id', 'route'),
     rows.map(({ failures }) => Math.min(failures, MOST_FAILURES)),
     ...columnsOf(rows, 'lookUps', 'resendAttempt'),
-    rows.map(({ putOff }) => putOff && JSON.stringify(putOff)),
+    rows.map(({ deferred }) => deferred && JSON.stringify(deferred)),
   ]);
 }
 
 async function recordRecipients(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]) {
-  const rows = settled.flatMap(({ job, result: { recipients } }) =>
-    recipients ? [{ id: job.id, ...recipients }] : [],
+  const rows = settled.flatMap(({ row, result: { recipients } }) =>
+    recipients ? [{ id: row.id, ...recipients }] : [],
   );
   if (rows.length === 0) return;
   await sql.query(RECIPIENTS, [
@@ -135,8 +136,8 @@ async function recordStoredCopies(
   sql: Sql,
   settled: readonly Settled<SendJobRow, SendResult>[],
 ): Promise<void> {
-  const rows = settled.flatMap(({ job, result: { stored } }) =>
-    stored ? [{ id: job.id, providerId: stored.providerId }] : [],
+  const rows = settled.flatMap(({ row, result: { stored } }) =>
+    stored ? [{ id: row.id, providerId: stored.providerId }] : [],
   );
   if (rows.length === 0) return;
   const values = columnsOf(rows, 'id', 'providerId');

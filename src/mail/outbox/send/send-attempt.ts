@@ -67,7 +67,7 @@ export interface RouteProgress {
    * have not received the message. Valid only if `attempt` is the attempt just before the current
    * one.
    */
-  putOff: { attempt: number; emails: readonly string[] } | null;
+  deferred: { attempt: number; emails: readonly string[] } | null;
 }
 
 /** A claimed row of `send_job`. */
@@ -121,7 +121,7 @@ export interface SendResult {
 
 /** One attempt while it runs. */
 export interface Attempt extends Pick<RouteProgress, 'route' | 'failures'> {
-  job: SendJobRow;
+  row: SendJobRow;
   startedAt: Date;
   /** `null` when only the queue row is known, as after an unexpected error. */
   message: MessageToSend | null;

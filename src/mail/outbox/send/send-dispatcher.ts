@@ -62,13 +62,13 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
       failures: 'failures',
       lookUps: 'look_ups',
       resendAttempt: 'resend_attempt',
-      putOff: 'put_off',
+      deferred: 'put_off',
       held: 'held',
       traceparent: 'traceparent',
       paused: 'paused',
     },
     breaker: true,
-    inertUntilHandOff: true,
+    noEffectBeforeHandOff: true,
     createdAt: '(select s.created_at from job_status s where s.id = j.id)',
     deadlineColumn: 'retry_limit_at',
     loading: LOADING,
@@ -86,28 +86,28 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
   }
 
   async run(
-    job: SendJobRow,
+    row: SendJobRow,
     lease: Lease,
     loaded: LoadedMessage | undefined,
   ): Promise<Outcome<SendResult> | null> {
-    if (job.held && this.clock.now() < job.retryLimitAt) return heldUntilDeadline(job);
+    if (row.held && this.clock.now() < row.retryLimitAt) return heldUntilDeadline(row);
     // The account was deleted, or the row was settled elsewhere: nothing is left to send.
     if (loaded?.status !== 'pending' && loaded?.status !== 'delayed') return NOTHING_TO_SEND;
-    return this.sender.send(job, { ...loaded, account: this.accounts.open(loaded) }, lease);
+    return this.sender.send(row, { ...loaded, account: this.accounts.open(loaded) }, lease);
   }
 
-  onError(job: SendJobRow, error: unknown): Outcome<SendResult> {
-    return this.sender.afterError(job, error);
+  onError(row: SendJobRow, error: unknown): Outcome<SendResult> {
+    return this.sender.afterError(row, error);
   }
 
-  onPoison(job: SendJobRow): Outcome<SendResult> {
-    return this.sender.quarantine(job);
+  onPoison(row: SendJobRow): Outcome<SendResult> {
+    return this.sender.quarantine(row);
   }
 
   async record(sql: Sql, settled: readonly Settled<SendJobRow, SendResult>[]): Promise<void> {
     await recordSends(sql, settled, this.clock.now());
     const sent = settled.filter(({ result }) => result.move?.to === 'successful');
-    const rows = sent.map(({ job: { id }, result: { attempt, stored } }): SentRow => {
+    const rows = sent.map(({ row: { id }, result: { attempt, stored } }): SentRow => {
       const at = attempt?.startedAt ?? this.clock.now();
       return { id, at, threadId: stored?.threadId ?? null };
     });
@@ -127,8 +127,8 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
  * Keeps a message on hold from being sent by the servers of another mailbox. The message waits for
  * a new `send_at`, or for its deadline.
  */
-function heldUntilDeadline(job: SendJobRow): Outcome<SendResult> {
-  const move = { id: job.id, to: 'delayed', reason: ON_HOLD_REASON } as const;
-  const next = { kind: 'again', at: job.retryLimitAt, ambiguous: job.ambiguous } as const;
+function heldUntilDeadline(row: SendJobRow): Outcome<SendResult> {
+  const move = { id: row.id, to: 'delayed', reason: ON_HOLD_REASON } as const;
+  const next = { kind: 'again', at: row.retryLimitAt, ambiguous: row.ambiguous } as const;
   return { next, result: { ...NOTHING_TO_SEND.result, move } };
 }

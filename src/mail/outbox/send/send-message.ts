@@ -29,7 +29,7 @@ import {
   secondsMissed,
   sent,
   signalOf,
-  withOpeningTime,
+  withTimeAfterStop,
   withRefused,
   receiptText,
 } from './send-verdict.ts';
@@ -85,11 +85,11 @@ export class MessageSender {
    * @throws any error before the hand-off that is not a `ProviderError`
    */
   async send(
-    job: SendJobRow,
+    row: SendJobRow,
     message: MessageToSend,
     lease: Lease,
   ): Promise<Outcome<SendResult> | null> {
-    const attempt = { ...this.#begin(job), message };
+    const attempt = { ...this.#begin(row), message };
     const outcome =
       this.#onHoldTooLong(attempt) ??
       (await this.#lookUp(attempt)) ??
@@ -120,9 +120,9 @@ export class MessageSender {
   }
 
   /** Result of an attempt that threw an error. The caller has logged the error. */
-  afterError(job: SendJobRow, error: unknown): Outcome<SendResult> {
-    const attempt = this.#begin(job);
-    if (needsLookUp(job)) return this.unknown.stillUnknown(attempt, error);
+  afterError(row: SendJobRow, error: unknown): Outcome<SendResult> {
+    const attempt = this.#begin(row);
+    if (needsLookUp(row)) return this.unknown.stillUnknown(attempt, error);
     const end = {
       code: 'temporary',
       phase: null,
@@ -133,19 +133,19 @@ export class MessageSender {
   }
 
   /** Result for a message in quarantine: workers crashed several times while sending it. */
-  quarantine(job: SendJobRow): Outcome<SendResult> {
+  quarantine(row: SendJobRow): Outcome<SendResult> {
     const reason = 'quarantined: workers crashed several times while sending this message';
-    const attempt = lineOf(this.#begin(job), this.clock.now(), {
+    const attempt = lineOf(this.#begin(row), this.clock.now(), {
       outcome: 'unknown',
       detail: reason,
     });
-    const move = { id: job.id, to: 'failed', reason } as const;
+    const move = { id: row.id, to: 'failed', reason } as const;
     return { next: { kind: 'done' }, result: { ...NOTHING_TO_SEND.result, move, attempt } };
   }
 
-  #begin(job: SendJobRow): Attempt {
-    const { route, failures } = job;
-    return { job, startedAt: this.clock.now(), message: null, route, failures, handedOff: false };
+  #begin(row: SendJobRow): Attempt {
+    const { route, failures } = row;
+    return { row, startedAt: this.clock.now(), message: null, route, failures, handedOff: false };
   }
 
   /**
@@ -153,12 +153,12 @@ export class MessageSender {
    * so the new one is not searched for them.
    */
   #onHoldTooLong(attempt: LoadedAttempt): Outcome<SendResult> | null {
-    const { job, startedAt } = attempt;
-    if (!job.held) return null;
-    const [code, rule] = job.ambiguous
+    const { row, startedAt } = attempt;
+    if (!row.held) return null;
+    const [code, rule] = row.ambiguous
       ? (['outcome-unknown', 'unknown'] as const)
       : (['temporary', 'deadline'] as const);
-    const detail = job.ambiguous
+    const detail = row.ambiguous
       ? `${ON_HOLD_TOO_LONG}; ${EARLIER_OUTCOME_UNKNOWN}`
       : ON_HOLD_TOO_LONG;
     return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
@@ -169,7 +169,7 @@ export class MessageSender {
    *   the message was not sent
    */
   async #lookUp(attempt: LoadedAttempt): Promise<Outcome<SendResult> | null> {
-    if (!needsLookUp(attempt.job)) return null;
+    if (!needsLookUp(attempt.row)) return null;
     const outdated = attempt.route === 'account' ? this.#outdated(attempt) : null;
     return outdated ?? this.unknown.settle(attempt);
   }
@@ -180,7 +180,7 @@ export class MessageSender {
    */
   #outdated(attempt: LoadedAttempt): Outcome<SendResult> | null {
     if (attempt.message.account.grantStatus !== 'invalid') return null;
-    const unsure = needsLookUp(attempt.job) ? `; ${EARLIER_OUTCOME_UNKNOWN}` : '';
+    const unsure = needsLookUp(attempt.row) ? `; ${EARLIER_OUTCOME_UNKNOWN}` : '';
     const detail = `the account's credentials are out of date${unsure}`;
     const end = { code: 'auth-invalid', phase: null, detail } as const;
     const outcome = concluded(attempt, this.clock.now(), end, {
@@ -195,12 +195,12 @@ export class MessageSender {
    * @returns `null` if the message is in time
    */
   #overdue(attempt: LoadedAttempt): Outcome<SendResult> | null {
-    const { job, startedAt } = attempt;
+    const { row, startedAt } = attempt;
     const stop = (rule: 'unknown' | 'deadline' | 'missed', detail: string) => {
       const code = rule === 'unknown' ? 'outcome-unknown' : 'temporary';
       return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
     };
-    if (isResent(job) && isTooLate(job, startedAt))
+    if (isResent(row) && isTooLate(row, startedAt))
       return stop('unknown', 'the retry limit passed before the message could be sent again');
     const missed = secondsMissed(attempt);
     if (missed > 0)
@@ -208,7 +208,7 @@ export class MessageSender {
         'missed',
         `found ${missed} s after its send time, which is later than max_lateness_seconds allows`,
       );
-    return isTooLate(job, startedAt) ? stop('deadline', 'no attempt was possible in time') : null;
+    return isTooLate(row, startedAt) ? stop('deadline', 'no attempt was possible in time') : null;
   }
 
   #deliver(attempt: LoadedAttempt, lease: Lease): Promise<Outcome<SendResult> | null> {
@@ -328,10 +328,10 @@ export class MessageSender {
     const signal = signalOf(attempt, end);
     if (!signal || signal.kind === 'well') return withSignal(outcome, signal);
     if (end.ownLimit || (!relay && !(await this.routes.isRelayOpen(message))))
-      return withSignal(withOpeningTime(outcome, signal, this.clock.now(), attempt.job), signal);
+      return withSignal(withTimeAfterStop(outcome, signal, this.clock.now(), attempt.row), signal);
     // This message can go over the mailing service, so trouble with the account's server must not
     // make messages wait.
-    return withSignal(outcome, attempt.job.gateFailures > 0 ? { kind: 'well' } : undefined);
+    return withSignal(outcome, attempt.row.gateFailures > 0 ? { kind: 'well' } : undefined);
   }
 
   #conclude(attempt: Attempt, end: AttemptEnd, relayAvailable: boolean): Outcome<SendResult> {
@@ -341,7 +341,7 @@ export class MessageSender {
   }
 
   #inputOf(
-    { job, route, failures }: Attempt,
+    { row, route, failures }: Attempt,
     end: AttemptEnd,
   ): Omit<RetryInput, 'relayAvailable' | 'random'> {
     const now = this.clock.now();
@@ -351,9 +351,9 @@ export class MessageSender {
       failures: end.ownLimit ? failures : failures + 1,
       // Clocks differ by milliseconds. A message with a single attempt has its deadline at its due
       // time, and a clock that is behind would allow it a second attempt.
-      now: now < job.dueAt ? job.dueAt : now,
-      retryLimitAt: job.retryLimitAt,
-      lastStartAt: job.direct ? job.retryLimitAt : lastStartOf(job),
+      now: now < row.dueAt ? row.dueAt : now,
+      retryLimitAt: row.retryLimitAt,
+      lastStartAt: row.direct ? row.retryLimitAt : lastStartOf(row),
       retryAfterSeconds: end.retryAfterSeconds ?? null,
       ownLimit: end.ownLimit ?? false,
       retryRejected: this.config.outbox.retryRejected,
@@ -385,10 +385,9 @@ function endOf(error: unknown, reached: SendPhase | null, message: MessageToSend
   if (end.code === 'rejected') return { ...end, refused };
   if (end.code !== 'outcome-unknown') return end;
   // The outcome is unknown only for recipients that were neither refused nor deferred.
-  const putOff = deferred.map(({ email }) => email);
   return {
     ...end,
-    deferred: putOff,
+    deferred: deferred.map(({ email }) => email),
     ...(refused.length > 0 ? { recipients: withRefused(message, refused) } : {}),
   };
 }

@@ -9,14 +9,14 @@ import { receiptText } from './send-verdict.ts';
  * no word of the message.
  */
 export function inHandOverSpan(
-  { route, job, message }: LoadedAttempt,
+  { route, row, message }: LoadedAttempt,
   send: () => Promise<SendReceipt>,
 ): Promise<SendReceipt> {
   const describe = () => ({
     name: 'hand over message',
     kind: SpanKind.CLIENT,
     attributes: {
-      'carillon.job_id': job.id,
+      'carillon.job_id': row.id,
       'carillon.account_id': message.account.accountId,
       'carillon.provider': message.account.provider,
       'carillon.route': route,

@@ -25,8 +25,8 @@ export type Decision = RetryDecision | ReturnType<typeof decideUnproven>;
 const DAILY_LIMIT_SECONDS = 3_600;
 
 /** Whether an earlier attempt has to be looked up before this one may send. */
-export function needsLookUp(job: SendJobRow): boolean {
-  return job.ambiguous && !isResent(job);
+export function needsLookUp(row: SendJobRow): boolean {
+  return row.ambiguous && !isResent(row);
 }
 
 /**
@@ -41,10 +41,10 @@ export function isResent({ ambiguous, resendAttempt, attempt }: SendJobRow): boo
  * Recipients that the server had deferred when the outcome became unknown. If a look-up finds the
  * message, the other recipients have it, but these do not.
  */
-export function deferredBefore({ putOff, attempt }: SendJobRow): readonly string[] {
+export function deferredBefore({ deferred, attempt }: SendJobRow): readonly string[] {
   // Out of date after any further attempt: the server may have accepted these recipients in it,
   // although its worker died.
-  return putOff?.attempt === attempt - 1 ? putOff.emails : [];
+  return deferred?.attempt === attempt - 1 ? deferred.emails : [];
 }
 
 type Times = Pick<SendJobRow, 'retryLimitAt' | 'dueAt'>;
@@ -59,23 +59,23 @@ export function deadlineOf({ retryLimitAt, dueAt }: Times): Date {
 }
 
 /** Until when an attempt may begin that had to wait for us: a minute after `deadlineOf`. */
-export function lastStartOf(job: Times): Date {
-  return new Date(deadlineOf(job).getTime() + OVERDUE_SECONDS * 1000);
+export function lastStartOf(row: Times): Date {
+  return new Date(deadlineOf(row).getTime() + OVERDUE_SECONDS * 1000);
 }
 
 /**
  * Whether the deadline passed before a worker picked the message up. Sending it that late would
  * surprise the recipient.
  */
-export const isTooLate = (job: Times, now: Date): boolean => now > lastStartOf(job);
+export const isTooLate = (row: Times, now: Date): boolean => now > lastStartOf(row);
 
 /**
  * When a message is no longer sent after a look-up: its retry limit, or `lastStartOf` if it was
  * never attempted. Only a failover of the database makes such a message look attempted (ADR 0127);
  * each of its claims was then a look-up that proved nothing, or is the current one.
  */
-export function resendLimitOf(job: SendJobRow): Date {
-  return job.attempt === job.lookUps + 1 ? lastStartOf(job) : job.retryLimitAt;
+export function resendLimitOf(row: SendJobRow): Date {
+  return row.attempt === row.lookUps + 1 ? lastStartOf(row) : row.retryLimitAt;
 }
 
 /** Whether an attempt before the current one was made, or may have been. */
@@ -86,9 +86,9 @@ export const mayHaveBeenAttempted = ({ attempt, ambiguous }: SendJobRow): boolea
  * Whole seconds by which a message that was never attempted is later than its sender allows. 0
  * means the message may be sent now.
  */
-export function secondsMissed({ job, message, startedAt }: Attempt): number {
-  if (message?.onMissed !== 'skip' || mayHaveBeenAttempted(job)) return 0;
-  const late = Math.floor((startedAt.getTime() - job.dueAt.getTime()) / 1000);
+export function secondsMissed({ row, message, startedAt }: Attempt): number {
+  if (message?.onMissed !== 'skip' || mayHaveBeenAttempted(row)) return 0;
+  const late = Math.floor((startedAt.getTime() - row.dueAt.getTime()) / 1000);
   return late > (message.maxLatenessSeconds ?? 0) ? late : 0;
 }
 
@@ -106,14 +106,14 @@ export function receiptText({ response, refused, deferred }: SendReceipt): strin
 
 /** A line of the timeline for this attempt. */
 export function lineOf(
-  { job, startedAt, route, handedOff }: Attempt,
+  { row, startedAt, route, handedOff }: Attempt,
   endedAt: Date,
   rest: Partial<AttemptRecord> & Pick<AttemptRecord, 'outcome'>,
 ): AttemptRecord {
   return {
     id: newId(),
-    jobId: job.id,
-    attempt: job.attempt,
+    jobId: row.id,
+    attempt: row.attempt,
     startedAt,
     endedAt,
     route: handedOff ? route : null,
@@ -137,12 +137,12 @@ export function sent(
   end: { detail: string; phase: SendPhase },
   recipients: RecipientProgress | null,
 ): Outcome<SendResult> {
-  const { job, route } = attempt;
+  const { row, route } = attempt;
   const refused = recipients?.refused ?? attempt.message?.refused ?? [];
   return {
     next: { kind: 'done' },
     result: {
-      move: { id: job.id, to: 'successful', route, ...(refused.length > 0 ? { refused } : {}) },
+      move: { id: row.id, to: 'successful', route, ...(refused.length > 0 ? { refused } : {}) },
       attempt: lineOf(attempt, now, { ...end, outcome: 'sent' }),
       refusal: null,
       progress: null,
@@ -161,7 +161,7 @@ export function concluded(
   end: AttemptEnd,
   decision: Decision,
 ): Outcome<SendResult> {
-  const { job, message } = attempt;
+  const { row, message } = attempt;
   const { code, phase, detail, server = null } = end;
   const nextAt = nextOf(decision, now);
   const line = lineOf(attempt, now, {
@@ -175,18 +175,18 @@ export function concluded(
   });
   const unknown = code === 'outcome-unknown';
   // A failure of this attempt leaves the outcome of the earlier attempt unknown.
-  const open = !unknown && isResent(job);
+  const open = !unknown && isResent(row);
   const reason = reasonOf(decision.rule, open ? `${detail}; ${EARLIER_OUTCOME_UNKNOWN}` : detail);
   if (nextAt) {
     return {
       next: { kind: 'again', at: nextAt, ambiguous: unknown || open },
       result: {
-        move: { id: job.id, to: 'delayed', reason, server, ...acceptedRoute(attempt, end) },
+        move: { id: row.id, to: 'delayed', reason, server, ...acceptedRoute(attempt, end) },
         attempt: line,
         refusal: null,
         progress: {
           ...progressOf(attempt, end, decision),
-          putOff: putOffOf(attempt, end, decision),
+          deferred: deferredAfter(attempt, end, decision),
         },
         recipients: end.recipients ?? null,
       },
@@ -200,7 +200,7 @@ export function concluded(
     next: { kind: 'done' },
     result: {
       move: {
-        id: job.id,
+        id: row.id,
         to: 'failed',
         reason,
         server,
@@ -234,20 +234,20 @@ function nextOf(decision: Decision, now: Date): Date | null {
   return decision.kind === 'retry' ? decision.at : now;
 }
 
-function progressOf({ job, route, failures }: Attempt, { code }: AttemptEnd, decision: Decision) {
+function progressOf({ row, route, failures }: Attempt, { code }: AttemptEnd, decision: Decision) {
   const unknown = code === 'outcome-unknown';
-  const resent = decision.kind === 'resend' || (!unknown && isResent(job));
-  const lookUps = unknown && !resent ? job.lookUps : 0;
-  const resendAttempt = resent ? job.attempt + 1 : null;
+  const resent = decision.kind === 'resend' || (!unknown && isResent(row));
+  const lookUps = unknown && !resent ? row.lookUps : 0;
+  const resendAttempt = resent ? row.attempt + 1 : null;
   if (decision.kind === 'switch')
     return { route: 'relay' as const, failures: 0, lookUps, resendAttempt };
   return { route, failures, lookUps, resendAttempt };
 }
 
-function putOffOf({ job }: Attempt, { code, deferred }: AttemptEnd, { kind }: Decision) {
-  const emails = deferred ?? deferredBefore(job);
+function deferredAfter({ row }: Attempt, { code, deferred }: AttemptEnd, { kind }: Decision) {
+  const emails = deferred ?? deferredBefore(row);
   if (code !== 'outcome-unknown' || kind !== 'retry' || emails.length === 0) return null;
-  return { attempt: job.attempt, emails };
+  return { attempt: row.attempt, emails };
 }
 
 function refusalOf({ message }: Attempt, reason: string, { rule }: Decision) {
@@ -292,18 +292,18 @@ function reasonOf(rule: RetryRule, detail: string): string {
  * @returns `undefined` if the attempt says nothing about the server
  */
 export function signalOf(
-  { job, route }: Attempt,
+  { row, route }: Attempt,
   end: AttemptEnd | null,
 ): RateGateSignal | undefined {
   if (end?.internal) return undefined;
-  if (route !== 'account') return job.gateFailures > 0 ? { kind: 'well' } : undefined;
+  if (route !== 'account') return row.gateFailures > 0 ? { kind: 'well' } : undefined;
   // The other messages of the account wait as well, without attempts of their own.
   if (end?.ownLimit)
-    return { kind: 'close', seconds: end.retryAfterSeconds ?? 1, reason: end.detail };
+    return { kind: 'stop', seconds: end.retryAfterSeconds ?? 1, reason: end.detail };
   if (end?.code === 'quota-exhausted') {
     const seconds = end.retryAfterSeconds ?? DAILY_LIMIT_SECONDS;
     return {
-      kind: 'close',
+      kind: 'stop',
       seconds,
       reason: `the account's daily limit is reached: ${end.detail}`,
     };
@@ -316,28 +316,28 @@ export function signalOf(
   // message. An unknown outcome proves nothing.
   const reached =
     end === null || end.code === 'auth-invalid' || (end.phase !== null && !connecting);
-  return reached && end?.code !== 'outcome-unknown' && job.gateFailures > 0
+  return reached && end?.code !== 'outcome-unknown' && row.gateFailures > 0
     ? { kind: 'well' }
     : undefined;
 }
 
 /**
- * Makes the timeline say when the next attempt is possible. A signal that closes the rate gate says
- * for how long; then the next attempt is possible when the gate opens, or at the deadline if that
- * is earlier. The queue row keeps its own time, because the gate may be opened earlier.
+ * Makes the timeline say when the next attempt is possible. If the signal stops the circuit
+ * breaker, that is when the stop ends, or at the deadline if that is earlier. The queue row keeps
+ * its own time, because the stop may be ended early.
  */
-export function withOpeningTime(
+export function withTimeAfterStop(
   outcome: Outcome<SendResult>,
   signal: RateGateSignal,
   now: Date,
-  job: SendJobRow,
+  row: SendJobRow,
 ): Outcome<SendResult> {
   const { next, result } = outcome;
-  if (signal.kind !== 'close' || next.kind !== 'again' || !result.attempt) return outcome;
-  const opensAt = new Date(now.getTime() + signal.seconds * 1000);
-  if (next.at >= opensAt) return outcome;
-  const limit = now < job.retryLimitAt ? job.retryLimitAt : lastStartOf(job);
-  const nextAt = opensAt < limit ? opensAt : limit;
+  if (signal.kind !== 'stop' || next.kind !== 'again' || !result.attempt) return outcome;
+  const stopEndsAt = new Date(now.getTime() + signal.seconds * 1000);
+  if (next.at >= stopEndsAt) return outcome;
+  const limit = now < row.retryLimitAt ? row.retryLimitAt : lastStartOf(row);
+  const nextAt = stopEndsAt < limit ? stopEndsAt : limit;
   return { ...outcome, result: { ...result, attempt: { ...result.attempt, nextAt } } };
 }
 

@@ -47,13 +47,13 @@ export class UnknownOutcomes {
     } catch (error) {
       return this.#failed(attempt, error);
     }
-    const { job, message, startedAt } = attempt;
+    const { row, message, startedAt } = attempt;
     // All attempts use one Message-ID. If some recipients accepted the message in an earlier
     // attempt, the copy that was found may be theirs.
     if (looked.found && message.accepted.length === 0)
       return this.#found({ ...attempt, handedOff: true });
     if (looked.found || !looked.conclusive) return this.#unproven(attempt, looked.similar === true);
-    if (startedAt >= resendLimitOf(job)) {
+    if (startedAt >= resendLimitOf(row)) {
       const end = { code: 'temporary', phase: null, detail: NOT_FOUND } as const;
       return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'deadline' });
     }
@@ -66,22 +66,23 @@ export class UnknownOutcomes {
 
   /** Result of a look-up that failed: the outcome stays unknown. */
   stillUnknown(attempt: Attempt, error: unknown): Outcome<SendResult> {
-    const { attempt: made, retryLimitAt } = attempt.job;
+    const { attempt: made, retryLimitAt } = attempt.row;
     const words = error instanceof ProviderError ? error.message : internalReason(error);
     const detail = `it could not be looked up: ${words}`;
     const now = this.clock.now();
-    // An attempt that did not fail was a look-up, or waited for our own limit.
+    // Each attempt either failed or was a look-up. The few that only waited for our own limit count
+    // as look-ups here; they make the next wait longer.
     const lookUps = made - attempt.failures;
     const decision = decideLookUp(lookUps, now, retryLimitAt);
     return concluded(attempt, now, { code: 'outcome-unknown', phase: null, detail }, decision);
   }
 
-  async #lookUp({ route, message, job }: LoadedAttempt): Promise<SentLookup> {
+  async #lookUp({ route, message, row }: LoadedAttempt): Promise<SentLookup> {
     const opened = await this.routes.find(route, message);
     // The mailing service that received the message was removed, so the message cannot be looked
     // up.
     if (!opened) return { found: false, conclusive: false };
-    const traces = tracesOf(message, job);
+    const traces = tracesOf(message, row);
     return opened.findSent(message.messageIdHeader, traces);
   }
 
@@ -101,25 +102,25 @@ export class UnknownOutcomes {
   }
 
   #found(attempt: LoadedAttempt): Outcome<SendResult> {
-    const { job, route, failures, message } = attempt;
+    const { row, route, failures, message } = attempt;
     const now = this.clock.now();
-    const putOff = deferredBefore(job);
+    const deferred = deferredBefore(row);
     const end = { detail: FOUND, phase: 'confirmation' } as const;
-    if (putOff.length === 0) return sent(attempt, now, end, null);
+    if (deferred.length === 0) return sent(attempt, now, end, null);
     const accepted = remaining(message.envelope.recipients, {
-      accepted: putOff,
+      accepted: deferred,
       refused: message.refused,
     });
-    const { retryLimitAt } = job;
+    const { retryLimitAt } = row;
     const [code, retryRejected] = ['temporary', false] as const;
     const decision = decideRetry({
-      code, route, failures, now, retryLimitAt, lastStartAt: lastStartOf(job), retryRejected,
+      code, route, failures, now, retryLimitAt, lastStartAt: lastStartOf(row), retryRejected,
       retryAfterSeconds: null, ownLimit: false, relayAvailable: false, random: Math.random(),
     }); // prettier-ignore
     const rest = {
       code,
       phase: end.phase,
-      detail: `${FOUND}; deferred: ${putOff.join(', ')}`,
+      detail: `${FOUND}; deferred: ${deferred.join(', ')}`,
       recipients: { accepted, refused: message.refused },
       acceptedBySome: true,
     };
@@ -128,13 +129,13 @@ export class UnknownOutcomes {
 
   /** @param similar whether the message may be one that was found: it is not sent again then */
   #unproven(attempt: LoadedAttempt, similar: boolean): Outcome<SendResult> {
-    const { job, message } = attempt;
-    const lookUps = job.lookUps + 1;
+    const { row, message } = attempt;
+    const lookUps = row.lookUps + 1;
     const now = this.clock.now();
     const onUnknown = similar ? 'fail' : (message.onUnknown ?? this.config.outbox.onUnknown);
-    const decision = decideUnproven(lookUps, now, resendLimitOf(job), onUnknown);
+    const decision = decideUnproven(lookUps, now, resendLimitOf(row), onUnknown);
     const detail = similar ? SIMILAR : PROVES_NOTHING;
     const end = { code: 'outcome-unknown', phase: null, detail } as const;
-    return concluded({ ...attempt, job: { ...job, lookUps } }, now, end, decision);
+    return concluded({ ...attempt, row: { ...row, lookUps } }, now, end, decision);
   }
 }

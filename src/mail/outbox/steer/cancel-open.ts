@@ -1,5 +1,6 @@
 import { type Database, idsOf } from '../../../platform/database/sql.ts';
 import { transitionJobs } from '../../../job-statuses/jobs.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 // A row claimed by a live worker is left alone, because its effect cannot be undone. All other
 // claims belong to workers of the installation this database was copied from.
@@ -7,7 +8,7 @@ const TAKE = `
   with picked as (
     select j.id from send_job j
     where j.id > $1 and ($2::timestamptz is null or j.due_at <= $2)
-      and (j.state = 0 or not exists (
+      and (j.state = ${ROW_WAITING} or not exists (
         select 1 from worker w where w.id = j.worker_id and w.seen_at > now() - interval '10 s'))
     order by j.id limit $3 for update skip locked)
   delete from send_job j using picked where j.id = picked.id returning j.id`;

@@ -5,6 +5,7 @@ import type { Outcome } from '../../../platform/work/queue/dispatcher.ts';
 import { type AccountPause, MAY_SEND } from '../../../accounts/grants/provider-accounts.ts';
 import { type LoadedAttempt, NOTHING_TO_SEND, type SendResult } from '../send/send-attempt.ts';
 import { concluded, deadlineOf, mayHaveBeenAttempted } from '../send/send-verdict.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
  * What a pause of sending does to messages (ADR 0090). The pause itself is a column of the account
@@ -35,23 +36,23 @@ const LOOK_AGAIN_MS = 24 * 3_600_000;
  * @returns `null` if sending is not paused
  */
 export function whilePaused(attempt: LoadedAttempt): Outcome<SendResult> | null {
-  const { job, startedAt, message } = attempt;
+  const { row, startedAt, message } = attempt;
   const { pause } = message.account;
   if (!pause) return null;
-  const { dueAt } = job;
-  const deadline = deadlineOf(job);
+  const { dueAt } = row;
+  const deadline = deadlineOf(row);
   if (startedAt >= deadline) {
     const end = { code: 'temporary', phase: null, detail: pause.text } as const;
     return concluded(attempt, startedAt, end, { kind: 'stop', rule: 'deadline' });
   }
   const ends = [startedAt.getTime() + LOOK_AGAIN_MS, deadline.getTime()];
   const { onMissed, maxLatenessSeconds } = message;
-  if (onMissed === 'skip' && !mayHaveBeenAttempted(job))
+  if (onMissed === 'skip' && !mayHaveBeenAttempted(row))
     ends.push(dueAt.getTime() + ((maxLatenessSeconds ?? 0) + 1) * 1000);
   const at = new Date(Math.max(Math.min(...ends), startedAt.getTime() + 1000));
-  const move = { id: job.id, to: 'delayed', reason: pause.text } as const;
+  const move = { id: row.id, to: 'delayed', reason: pause.text } as const;
   return {
-    next: { kind: 'again', at, ambiguous: job.ambiguous },
+    next: { kind: 'again', at, ambiguous: row.ambiguous },
     result: { ...NOTHING_TO_SEND.result, move, paused: true },
   };
 }
@@ -67,11 +68,11 @@ const UNPAUSE = 'update send_job set paused = false where id = any($1::uuid[]) a
 /** Marks messages that wait because sending is paused, in the transaction that settles them. */
 export async function recordPauses(
   sql: Sql,
-  settled: readonly { job: { id: string; paused: boolean }; result: SendResult }[],
+  settled: readonly { row: { id: string; paused: boolean }; result: SendResult }[],
 ): Promise<void> {
-  const paused = settled.flatMap(({ job, result }) => (result.paused ? [job.id] : []));
-  const resumed = settled.flatMap(({ job, result }) =>
-    job.paused && !result.paused ? [job.id] : [],
+  const paused = settled.flatMap(({ row, result }) => (result.paused ? [row.id] : []));
+  const resumed = settled.flatMap(({ row, result }) =>
+    row.paused && !result.paused ? [row.id] : [],
   );
   if (paused.length > 0) await sql.query(PAUSE, [paused]);
   if (resumed.length > 0) await sql.query(UNPAUSE, [resumed]);
@@ -82,7 +83,7 @@ const RESUME = `
   update send_job set paused = false, run_at = least(run_at, now())
   where id = any(array(
     select j.id from send_job j join "grant" g on g.id = j.account_id
-    where j.paused and j.state = 0 and ($1::uuid is null or j.account_id = $1)
+    where j.paused and j.state = ${ROW_WAITING} and ($1::uuid is null or j.account_id = $1)
       and ($2::uuid is null or g.application_id = $2) and ${MAY_SEND}
     order by j.account_id, j.id limit $3 for update of j skip locked))
   returning 1`;

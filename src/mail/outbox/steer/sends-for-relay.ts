@@ -1,19 +1,20 @@
 import type { Sql } from '../../../platform/database/sql.ts';
-import { rateGateDelay, reopenGate } from '../../../platform/work/gates/rate-gates.ts';
+import { rateGateDelay, resetGate } from '../../../platform/work/gates/rate-gates.ts';
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import type { RelayListener } from '../../relay/relay-listeners.ts';
 import { ATTEMPTS_BEFORE_RELAY } from '../send/retry-policy.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 // Uses the index of job_status, because the queue has no index of all rows of an account.
 const WAITING = `
   select q.id from send_job q
   where q.id in (select id from job_status where account_id = $1 and status in ('pending', 'delayed'))
-    and q.state = 0 and q.route = 'account' and not q.held and not q.ambiguous
+    and q.state = ${ROW_WAITING} and q.route = 'account' and not q.held and not q.ambiguous
     and q.due_at <= now() and q.run_at > now()`;
 const LOCK = `${WAITING} order by q.id for update`;
 
-// Messages that the mailing service would have taken over already, and messages that the closed
-// rate gate has delayed beyond the time that their schedule gives them. All others keep their
+// Messages that the mailing service would have taken over already, and messages that the stopped
+// circuit breaker has delayed beyond the time that their schedule gives them. All others keep their
 // schedule.
 const WAKE = `
   update send_job set run_at = now() where id in (
@@ -29,9 +30,9 @@ export const SENDS_FOR_RELAY: RelayListener = {
     await sql.query(LOCK, [accountId]);
   },
   async opened(sql: Sql, accountId: string) {
-    const { closedUntil } = await rateGateDelay(sql, accountId);
-    await sql.query(WAKE, [accountId, closedUntil !== null]);
-    if (closedUntil !== null) await reopenGate(sql, accountId);
+    const { stoppedUntil } = await rateGateDelay(sql, accountId);
+    await sql.query(WAKE, [accountId, stoppedUntil !== null]);
+    if (stoppedUntil !== null) await resetGate(sql, accountId);
     wakeAfterCommit(sql, 'send');
   },
 };

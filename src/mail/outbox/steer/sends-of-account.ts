@@ -1,5 +1,6 @@
 import type { AccountListener } from '../../../accounts/grants/account-listeners.ts';
 import type { JobTransition } from '../../../job-statuses/jobs.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /** Reason shown for a message that is on hold (`send_job.held`). */
 export const ON_HOLD_REASON =
@@ -9,7 +10,7 @@ export const ON_HOLD_REASON =
 // that was already handed off still leaves over the old servers, and its result is recorded. A send
 // within a request (fence 0, outcome unknown from the beginning) is never repeated, so it is not
 // put on hold.
-const IS_HANDED_OFF = 'state <> 0 and handoff_at is not null';
+const IS_HANDED_OFF = `state <> ${ROW_WAITING} and handoff_at is not null`;
 const HOLD = `
   update send_job j set held = true,
     fence = case when ${IS_HANDED_OFF} then fence else fence + 1 end,

@@ -10,6 +10,7 @@ import { NOTHING_TO_SEND, type SendJobRow } from '../send/send-attempt.ts';
 import { recordSends } from '../record/send-recording.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
 import { notWaiting, seen, type SeenSend } from './steered-sends.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /** A decision about an unknown outcome. */
 export interface Settlement {
@@ -87,26 +88,26 @@ const TAKE = `
   delete from send_job where id = $1
   returning id, fence, attempt, ambiguous, account_id as "gateId", due_at as "dueAt", 0 as "gateFailures",
     retry_limit_at as "retryLimitAt", route, failures, look_ups as "lookUps", resend_attempt as "resendAttempt",
-    put_off as "putOff", held, paused`;
+    put_off as "deferred", held, paused`;
 
 async function endOpen(sql: Sql, id: string, ending: Ending): Promise<void> {
   const { at, notSent } = ending;
-  const [job] = await sql.query<SendJobRow>(TAKE, [id]);
-  if (!job) return;
+  const [row] = await sql.query<SendJobRow>(TAKE, [id]);
+  if (!row) return;
   const [draft] = await sql.query<SentDraft>(DRAFT, [id]);
   const move =
     notSent === null
-      ? ({ id, to: 'successful', route: job.route } as const)
+      ? ({ id, to: 'successful', route: row.route } as const)
       : ({ id, to: 'failed', reason: notSent } as const);
-  const attempt = lineOf(id, job.attempt, ending, null);
+  const attempt = lineOf(id, row.attempt, ending, null);
   const result = { ...NOTHING_TO_SEND.result, move, attempt, ...(draft ? { draft } : {}) };
-  await recordSends(sql, [{ job, next: { kind: 'done' }, result }], at);
+  await recordSends(sql, [{ row, next: { kind: 'done' }, result }], at);
 }
 
 const SEND_AGAIN = `
   update send_job set ambiguous = false, look_ups = 0, resend_attempt = null, put_off = null,
     run_at = greatest(now(), due_at)
-  where id = $1 and state = 0 returning attempt`;
+  where id = $1 and state = ${ROW_WAITING} returning attempt`;
 
 async function sendAgain(sql: Sql, { id, held }: SeenSend, why: string, at: Date): Promise<void> {
   const [row] = await sql.query<{ attempt: number }>(SEND_AGAIN, [id]);

@@ -13,6 +13,7 @@ import { giveSlotBack, letOneThrough } from '../../../platform/work/gates/rate-g
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import { cancellationReason } from './cancellation-reason.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
+import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
  * What operators do with messages. All functions run in the caller's transaction and take at most
@@ -61,7 +62,7 @@ const see = (lock: string): string => `
     select * from send_job where id = any($1::uuid[]) order by id ${lock})
   select s.id, s.account_id as "accountId", s.action, s.status, s.reason,
     exists (select from send_job q where q.id = s.id) as queued, j.id is not null as locked,
-    j.state <> 0 as running, j.due_at > now() as early, j.held, j.ambiguous,
+    j.state <> ${ROW_WAITING} as running, j.due_at > now() as early, j.held, j.ambiguous,
     j.attempt = 0 and j.run_at > j.due_at and j.run_at > now() as paced,
     j.fence = 0 and j.ambiguous as "inRequest", j.retry_limit_at <= now() as over,
     coalesce(${MAY_LOOK_UP}, false) as "mayLookUp", coalesce(m.accepted, '{}') as accepted, m.id is not null as "hasContent"
@@ -83,7 +84,7 @@ export function notWaiting({ status, queued, locked, running }: SeenSend): strin
   return running ? ON_ITS_WAY : null;
 }
 
-const HURRY = `update send_job set run_at = now() where id = any($1::uuid[]) and state = 0`;
+const HURRY = `update send_job set run_at = now() where id = any($1::uuid[]) and state = ${ROW_WAITING}`;
 
 /**
  * Makes delayed messages due now, and lets one message of each account through its circuit breaker.
@@ -110,7 +111,7 @@ export async function retrySends(
   return { changed, skipped };
 }
 
-const REMOVE = `delete from send_job where id = any($1::uuid[]) and state = 0`;
+const REMOVE = `delete from send_job where id = any($1::uuid[]) and state = ${ROW_WAITING}`;
 
 /**
  * Cancels messages that wait. What had not left never leaves.

@@ -26,7 +26,8 @@ const MOST_OF_ROW = 16;
 
 // Deliveries become due at the pace of their webhook. If all were due at once, most would have
 // to be deferred one by one. If the webhook is deleted at the same time, its deliveries are dropped
-// later. Events of different traces do not share a row, because a row belongs to one trace.
+// later. Events of different traces do not share a row, because a row belongs to one trace. The key
+// of a webhook's rate gate is the webhook's id, although the column is `account_id`.
 /**
  * Builds the statement for `queueDeliveries`.
  * @param beside common table expressions of the caller; their parameters begin at `$11`

@@ -1,13 +1,14 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns, tracedColumns } from '../../database/base-columns.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../../work/queue/row-state.ts';
 
 const HookJobSchema = defineEntity({
   name: 'WebhookDelivery',
   tableName: 'hook_job',
   uniques: [{ name: 'hook_job_webhook_event', properties: ['webhookId', 'eventId'] }],
   indexes: [
-    { name: 'hook_job_due', properties: ['runAt'], where: 'state = 0' },
-    { name: 'hook_job_busy', properties: ['webhookId'], where: 'state = 1' },
+    { name: 'hook_job_due', properties: ['runAt'], where: `state = ${ROW_WAITING}` },
+    { name: 'hook_job_busy', properties: ['webhookId'], where: `state = ${ROW_CLAIMED}` },
     {
       name: 'hook_job_several',
       properties: ['webhookId', 'eventId'],

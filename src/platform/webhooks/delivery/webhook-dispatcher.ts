@@ -131,29 +131,29 @@ export class WebhookDispatcher implements Dispatcher<
   ) {}
 
   async run(
-    job: WebhookDeliveryRow,
+    row: WebhookDeliveryRow,
     lease: Lease,
     loaded: LoadedDeliveries | undefined,
   ): Promise<Outcome<DeliveryResult> | null> {
     // The webhook was deleted.
     if (!loaded) return NOTHING;
-    const end = this.#shares.take(loaded.applicationId, job.gateId);
+    const end = this.#shares.take(loaded.applicationId, row.gateId);
     if (!end) throw new PostponedError(SHARE_PAUSE_MS);
     try {
-      return await this.#deliverAll(job, lease, loaded);
+      return await this.#deliverAll(row, lease, loaded);
     } finally {
       end();
     }
   }
 
   async #deliverAll(
-    job: WebhookDeliveryRow,
+    row: WebhookDeliveryRow,
     lease: Lease,
     loaded: LoadedDeliveries,
   ): Promise<Outcome<DeliveryResult> | null> {
     const made: AttemptResult[] = [];
-    for (const { eventId, body } of eventsOf(job, loaded)) {
-      const attempt = await this.#attempt({ ...job, eventId }, loaded, body, lease.signal).catch(
+    for (const { eventId, body } of eventsOf(row, loaded)) {
+      const attempt = await this.#attempt({ ...row, eventId }, loaded, body, lease.signal).catch(
         (error: unknown) => {
           // With a row of its own, the event meets the error again, and the engine reports it.
           if (made.length === 0) throw error;
@@ -163,26 +163,26 @@ export class WebhookDispatcher implements Dispatcher<
       if (!attempt) break;
       made.push(attempt);
       const { effect, evidence } = attempt;
-      this.#shares.note(job.gateId, evidence.tookMs);
+      this.#shares.note(row.gateId, evidence.tookMs);
       if (effect === 'gone' || evidence.tookMs > SLOW_MS || lease.stopping()) break;
     }
-    return made.length === 0 ? null : this.#conclude(job, made);
+    return made.length === 0 ? null : this.#conclude(row, made);
   }
 
-  onError(job: WebhookDeliveryRow): Outcome<DeliveryResult> {
+  onError(row: WebhookDeliveryRow): Outcome<DeliveryResult> {
     const start = this.#start();
-    const late = start.at >= job.giveUpAt;
+    const late = start.at >= row.giveUpAt;
     // An error in our own code, which must not count against the webhook.
     const at = new Date(start.at.getTime() + SURPRISE_PAUSE_MS);
-    const attempts = eventIdsOf(job).map((eventId) =>
+    const attempts = eventIdsOf(row).map((eventId) =>
       late
         ? this.#drop(
-            { ...job, eventId },
+            { ...row, eventId },
             start,
             'an internal error of Carillon repeated until the time for retries was over',
           )
         : {
-            evidence: this.#evidence({ ...job, eventId }, start, {
+            evidence: this.#evidence({ ...row, eventId }, start, {
               outcome: 'retry',
               detail: 'an internal error of Carillon; the delivery will be repeated',
               nextAt: at,
@@ -196,11 +196,11 @@ export class WebhookDispatcher implements Dispatcher<
     };
   }
 
-  onPoison(job: WebhookDeliveryRow): Outcome<DeliveryResult> {
+  onPoison(row: WebhookDeliveryRow): Outcome<DeliveryResult> {
     // Only one of the events may be the cause. With rows of their own, the others are delivered.
-    if (job.moreEvents) return { next: { kind: 'done' }, result: this.#split(job, []) };
+    if (row.moreEvents) return { next: { kind: 'done' }, result: this.#split(row, []) };
     const dropped = this.#drop(
-      job,
+      row,
       this.#start(),
       'quarantined: its worker ended several times during the delivery',
     );
@@ -211,7 +211,7 @@ export class WebhookDispatcher implements Dispatcher<
     sql: Sql,
     settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
   ): Promise<void> {
-    if (settled.some(({ job }) => job.moreEvents)) await endWholeRows(sql);
+    if (settled.some(({ row }) => row.moreEvents)) await endWholeRows(sql);
   }
 
   async record(
@@ -236,37 +236,37 @@ export class WebhookDispatcher implements Dispatcher<
 
   /** @returns `null` if the process stops before there is a result */
   async #attempt(
-    job: WebhookDeliveryRow,
+    row: WebhookDeliveryRow,
     webhook: LoadedDeliveries,
     body: Buffer | null,
     signal: AbortSignal,
   ): Promise<AttemptResult | null> {
     const start = this.#start();
     const { state } = webhook;
-    if (!body) return this.#drop(job, start, 'the event is no longer stored');
-    if (state === 'inactive') return this.#drop(job, start, 'the webhook is inactive');
+    if (!body) return this.#drop(row, start, 'the event is no longer stored');
+    if (state === 'inactive') return this.#drop(row, start, 'the webhook is inactive');
     if (state === 'failed') {
       return this.#drop(
-        job,
+        row,
         start,
         'the webhook has failed; activate it within 72 hours to get this event',
       );
     }
-    const answer = await this.#deliver(job, webhook, body, start.at, signal);
-    return answer && this.#judge(job, start, answer);
+    const answer = await this.#deliver(row, webhook, body, start.at, signal);
+    return answer && this.#resultOf(row, start, answer);
   }
 
   /** @returns `null` if the process stops before there is a result */
   async #deliver(
-    job: WebhookDeliveryRow,
+    row: WebhookDeliveryRow,
     { callbackUrl, applicationId, secretSealed }: LoadedDeliveries,
     body: Buffer,
     at: Date,
     signal: AbortSignal,
   ): Promise<DeliveryAnswer | null> {
     const secret = this.secrets.decrypt(applicationId, secretSealed);
-    const headers = deliveryHeaders({ eventId: job.eventId, body, at, secret });
-    annotateSpan({ 'carillon.event_id': job.eventId });
+    const headers = deliveryHeaders({ eventId: row.eventId, body, at, secret });
+    annotateSpan({ 'carillon.event_id': row.eventId });
     try {
       const sent = { signal, traced: true };
       const answer = await this.egress.post(callbackUrl, body, headers, sent);
@@ -283,11 +283,11 @@ export class WebhookDispatcher implements Dispatcher<
     }
   }
 
-  #judge(job: WebhookDeliveryRow, start: Start, answer: DeliveryAnswer): AttemptResult {
-    const { attempt, giveUpAt } = job;
+  #resultOf(row: WebhookDeliveryRow, start: Start, answer: DeliveryAnswer): AttemptResult {
+    const { attempt, giveUpAt } = row;
     const now = this.clock.now();
     const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });
-    const evidence = this.#evidence(job, start, {
+    const evidence = this.#evidence(row, start, {
       outcome: decision.kind,
       ...answerOf(answer, decision.kind === 'delivered'),
       ...(decision.kind === 'delivered' ? {} : { detail: decision.detail }),
@@ -298,8 +298,8 @@ export class WebhookDispatcher implements Dispatcher<
     return { evidence, effect: gone ? 'gone' : 'failed' };
   }
 
-  #conclude(job: WebhookDeliveryRow, made: readonly AttemptResult[]): Outcome<DeliveryResult> {
-    if (job.moreEvents) return { next: { kind: 'done' }, result: this.#split(job, made) };
+  #conclude(row: WebhookDeliveryRow, made: readonly AttemptResult[]): Outcome<DeliveryResult> {
+    if (row.moreEvents) return { next: { kind: 'done' }, result: this.#split(row, made) };
     const at = made[0]?.evidence.nextAt;
     return {
       next: at ? { kind: 'again', at, ambiguous: false } : { kind: 'done' },
@@ -308,14 +308,14 @@ export class WebhookDispatcher implements Dispatcher<
   }
 
   /** Gives each event that needs another attempt, or has had none, a row of its own. */
-  #split(job: WebhookDeliveryRow, made: readonly AttemptResult[]): DeliveryResult {
-    const { gateId: webhookId, dueAt, giveUpAt, traceparent = null } = job;
+  #split(row: WebhookDeliveryRow, made: readonly AttemptResult[]): DeliveryResult {
+    const { gateId: webhookId, dueAt, giveUpAt, traceparent = null } = row;
     const now = this.clock.now();
-    const left = eventIdsOf(job).flatMap((eventId, index): LeftDelivery[] => {
+    const left = eventIdsOf(row).flatMap((eventId, index): LeftDelivery[] => {
       const tried = made[index];
       const runAt = tried ? tried.evidence.nextAt : now;
       if (!runAt) return [];
-      const attempts = tried ? job.attempt : job.attempt - 1;
+      const attempts = tried ? row.attempt : row.attempt - 1;
       return [{ eventId, webhookId, runAt, dueAt, giveUpAt, attempts, traceparent }];
     });
     return { attempts: [...made], left };
@@ -325,8 +325,8 @@ export class WebhookDispatcher implements Dispatcher<
     return { at: this.clock.now(), mark: monotonicMs() };
   }
 
-  #drop(job: WebhookDeliveryRow, start: Start, detail: string): AttemptResult {
-    const evidence = this.#evidence(job, start, { outcome: 'dropped', detail });
+  #drop(row: WebhookDeliveryRow, start: Start, detail: string): AttemptResult {
+    const evidence = this.#evidence(row, start, { outcome: 'dropped', detail });
     return { evidence, effect: null };
   }
 
@@ -357,11 +357,11 @@ function eventIdsOf({ eventId, moreEvents }: WebhookDeliveryRow): string[] {
 
 /** The events of a row with the bytes to send; `null` if an event is no longer stored. */
 function eventsOf(
-  job: WebhookDeliveryRow,
+  row: WebhookDeliveryRow,
   { bodies, lengths }: LoadedDeliveries,
 ): { eventId: string; body: Buffer | null }[] {
   let end = 0;
-  return eventIdsOf(job).map((eventId, index) => {
+  return eventIdsOf(row).map((eventId, index) => {
     const length = lengths[index] ?? null;
     if (!bodies || length === null) return { eventId, body: null };
     return { eventId, body: bodies.subarray(end, (end += length)) };

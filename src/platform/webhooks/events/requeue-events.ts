@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/sql.ts';
 import { wakeAfterCommit } from '../../work/signals.ts';
+import { ROW_WAITING } from '../../work/queue/row-state.ts';
 
 // A row may have several deliveries. It becomes due as a whole, so some of its events may be sent
 // that were not asked for; each of them waits for its first attempt anyway.
@@ -15,7 +16,7 @@ const QUEUED_AT_ONCE = `
     select j.id, k.event_id from hook_job j cross join lateral unnest(j.more_events) k(event_id)
     where j.webhook_id = $1 and j.more_events is not null and k.event_id in (select id from wanted)),
   waiting as materialized (
-    select id from hook_job where id in (select id from known) and state = 0 order by id for update),
+    select id from hook_job where id in (select id from known) and state = ${ROW_WAITING} order by id for update),
   at_once as (
     update hook_job set run_at = now(), give_up_at = now() + interval '76 hours', attempt = 0
     where id = any(array(select id from waiting))),

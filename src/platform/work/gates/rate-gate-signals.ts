@@ -2,16 +2,16 @@ import { storable } from '../../base/text/storable.ts';
 import type { ClaimedRow, RateGateSignal } from '../queue/dispatcher.ts';
 import type { Sql } from '../../database/sql.ts';
 
-/** Number of consecutive troubles that closes a rate gate. */
-export const TROUBLES_UNTIL_CLOSED = 5;
-/** How long the gate is closed after that. Each further trouble doubles the time. */
-const FIRST_CLOSING_SECONDS = 30;
-const LONGEST_CLOSING_SECONDS = 15 * 60;
+/** Number of consecutive troubles that stops the circuit breaker of a rate gate. */
+export const TROUBLES_UNTIL_STOPPED = 5;
+/** How long it is stopped then. Each further trouble doubles the time. */
+const FIRST_STOP_SECONDS = 30;
+const LONGEST_STOP_SECONDS = 15 * 60;
 const MOST_CHARACTERS = 500;
 
 /** What the circuit breaker reads of an ended run. */
 export interface RateGateReport {
-  job: ClaimedRow;
+  row: ClaimedRow;
   gate?: RateGateSignal;
 }
 
@@ -20,15 +20,15 @@ interface GateUpdate {
   well: boolean;
   /** `seen`: the number of troubles when the run's row was claimed. */
   trouble: { seen: number; reason: string } | null;
-  close: { seconds: number; reason: string } | null;
+  stop: { seconds: number; reason: string } | null;
 }
 
-// A closing that was requested with `close` stays until its end, even if a row got through in the
-// meantime.
+// A pause that a server asked for (`stop`) lasts until its end, even if a row got through
+// meanwhile.
 const WELL = `
   update account_gate set failures = 0,
-    closed_until = case when failures >= ${TROUBLES_UNTIL_CLOSED} or closed_until <= now() then null else closed_until end,
-    close_reason = case when failures >= ${TROUBLES_UNTIL_CLOSED} or closed_until <= now() then null else close_reason end
+    closed_until = case when failures >= ${TROUBLES_UNTIL_STOPPED} or closed_until <= now() then null else closed_until end,
+    close_reason = case when failures >= ${TROUBLES_UNTIL_STOPPED} or closed_until <= now() then null else close_reason end
   where account_id in (
     select account_id from account_gate
     where account_id = any($1::uuid[]) and (failures > 0 or closed_until <= now())
@@ -43,15 +43,15 @@ const ILL = `
   order by gate
   on conflict (account_id) do update set (failures, closed_until, close_reason) = (
     select case when n.counts then least(g.failures + 1, 1000) else g.failures end,
-      greatest(g.closed_until, now() + x.seconds * interval '1 s', case when n.counts and n.closes then now() + n.pause end),
+      greatest(g.closed_until, now() + x.seconds * interval '1 s', case when n.counts and n.stops then now() + n.pause end),
       case when x.seconds is not null then x.close_reason
-           when n.counts and n.closes then x.reason else g.close_reason end
+           when n.counts and n.stops then x.reason else g.close_reason end
     from unnest($1::uuid[], $2::int[], $3::text[], $4::float8[], $5::text[]) x(gate, seen, reason, seconds, close_reason),
       lateral (select
         coalesce(g.failures <= x.seen and not coalesce(g.closed_until > now(), false), false) as counts,
-        g.failures + 1 >= ${TROUBLES_UNTIL_CLOSED} as closes,
-        interval '1 s' * least(${LONGEST_CLOSING_SECONDS},
-          ${FIRST_CLOSING_SECONDS} * power(2, least(g.failures + 1 - ${TROUBLES_UNTIL_CLOSED}, 10))) as pause) n
+        g.failures + 1 >= ${TROUBLES_UNTIL_STOPPED} as stops,
+        interval '1 s' * least(${LONGEST_STOP_SECONDS},
+          ${FIRST_STOP_SECONDS} * power(2, least(g.failures + 1 - ${TROUBLES_UNTIL_STOPPED}, 10))) as pause) n
     where x.gate = g.account_id)`;
 
 /**
@@ -60,8 +60,8 @@ const ILL = `
  */
 export class RateGateSignals {
   /**
-   * Rate gates for which this process has written a trouble or a closing. Their next `well` is
-   * written even if its claim saw no trouble.
+   * Rate gates for which this process has written a trouble or a stop. Their next `well` is written
+   * even if its claim saw no trouble.
    */
   readonly #troubled = new Set<string>();
 
@@ -74,19 +74,19 @@ export class RateGateSignals {
   async write(
     sql: Sql,
     reports: readonly RateGateReport[],
-    marked: (job: ClaimedRow) => boolean,
+    marked: (row: ClaimedRow) => boolean,
   ): Promise<() => void> {
-    const news = gather(reports, (job) => marked(job) || this.#troubled.has(job.gateId));
+    const news = gather(reports, (row) => marked(row) || this.#troubled.has(row.gateId));
     const well = [...news].flatMap(([gate, { well: isWell }]) => (isWell ? [gate] : []));
-    const ill = [...news].filter(([, { trouble, close }]) => trouble !== null || close !== null);
+    const ill = [...news].filter(([, { trouble, stop }]) => trouble !== null || stop !== null);
     if (well.length > 0) await sql.query(WELL, [well]);
     if (ill.length > 0) {
       await sql.query(ILL, [
         ill.map(([gate]) => gate),
         ill.map(([, { trouble }]) => trouble?.seen ?? null),
         ill.map(([, { trouble }]) => reasonOf(trouble)),
-        ill.map(([, { close }]) => close?.seconds ?? null),
-        ill.map(([, { close }]) => reasonOf(close)),
+        ill.map(([, { stop }]) => stop?.seconds ?? null),
+        ill.map(([, { stop }]) => reasonOf(stop)),
       ]);
     }
     for (const [gate] of ill) this.#troubled.add(gate);
@@ -103,30 +103,30 @@ function reasonOf(signal: { reason: string } | null): string | null {
 
 /**
  * Combines the reports of a batch by rate gate. If any run reached the account or webhook, the
- * troubles of the batch do not count. A requested closing still does.
+ * troubles of the batch do not count. A stop that the server asked for still does.
  */
 function gather(
   reports: readonly RateGateReport[],
-  needsWrite: (job: ClaimedRow) => boolean,
+  needsWrite: (row: ClaimedRow) => boolean,
 ): Map<string, GateUpdate> {
   const all = new Map<string, GateUpdate>();
   const reached = new Set<string>();
-  for (const { job, gate: signal } of reports) {
+  for (const { row, gate: signal } of reports) {
     if (!signal) continue;
     if (signal.kind === 'well') {
-      reached.add(job.gateId);
-      if (!needsWrite(job)) continue;
+      reached.add(row.gateId);
+      if (!needsWrite(row)) continue;
     }
-    const news = all.get(job.gateId) ?? { well: false, trouble: null, close: null };
+    const news = all.get(row.gateId) ?? { well: false, trouble: null, stop: null };
     if (signal.kind === 'well') news.well = true;
     if (signal.kind === 'trouble')
       news.trouble = {
-        seen: Math.max(news.trouble?.seen ?? 0, job.gateFailures),
+        seen: Math.max(news.trouble?.seen ?? 0, row.gateFailures),
         reason: signal.reason,
       };
-    if (signal.kind === 'close' && signal.seconds >= (news.close?.seconds ?? 0))
-      news.close = { seconds: signal.seconds, reason: signal.reason };
-    all.set(job.gateId, news);
+    if (signal.kind === 'stop' && signal.seconds >= (news.stop?.seconds ?? 0))
+      news.stop = { seconds: signal.seconds, reason: signal.reason };
+    all.set(row.gateId, news);
   }
   for (const gate of reached) {
     const news = all.get(gate);

@@ -33,7 +33,7 @@ export async function resetBreaker(sql: Sql, gateId: string): Promise<void> {
   await sql.query(RESET_BREAKER, [gateId]);
 }
 
-const REOPEN = `
+const RESET_GATE = `
   update account_gate set closed_until = null, failures = 0, close_reason = null, next_slot = now()
   where account_id = $1`;
 
@@ -41,8 +41,8 @@ const REOPEN = `
  * Resets the circuit breaker and the slots. For an owner who makes all its waiting rows due at
  * once: they get new slots from now on.
  */
-export async function reopenGate(sql: Sql, gateId: string): Promise<void> {
-  await sql.query(REOPEN, [gateId]);
+export async function resetGate(sql: Sql, gateId: string): Promise<void> {
+  await sql.query(RESET_GATE, [gateId]);
 }
 
 const LET_ONE_THROUGH = `
@@ -92,19 +92,19 @@ export async function forgetRateGates(sql: Sql, gateIds: readonly string[]): Pro
 /** What currently delays the work of an account. */
 export interface RateGateDelay {
   /** When the circuit breaker lets rows through again; `null` if it is not stopped now. */
-  closedUntil: Date | null;
-  closeReason: string | null;
+  stoppedUntil: Date | null;
+  stopReason: string | null;
   /** When the last row that waits for its slot will start; `null` if no row waits for a slot. */
   queueUntil: Date | null;
 }
 
 const DELAY = `
-  select case when closed_until > now() then closed_until end as "closedUntil", close_reason as "closeReason",
+  select case when closed_until > now() then closed_until end as "stoppedUntil", close_reason as "stopReason",
     case when next_slot > now() then next_slot end as "queueUntil"
   from account_gate where account_id = $1`;
 
 /** Returns what currently delays the work of an account. */
 export async function rateGateDelay(sql: Sql, gateId: string): Promise<RateGateDelay> {
   const [row] = await sql.query<RateGateDelay>(DELAY, [gateId]);
-  return row ?? { closedUntil: null, closeReason: null, queueUntil: null };
+  return row ?? { stoppedUntil: null, stopReason: null, queueUntil: null };
 }

@@ -68,27 +68,27 @@ export class ClaimComparison {
 
   /**
    * Gives rows without a run back. Call it between two claims, so that no claim is under way.
-   * @param jobs rows of the runs of this process
+   * @param rows rows of the runs of this process
    * @param unwritable ids of rows whose results could not be written
    */
   async run(
-    jobs: readonly Pick<ClaimedRow, 'id' | 'fence'>[],
+    rows: readonly Pick<ClaimedRow, 'id' | 'fence'>[],
     unwritable: readonly string[],
   ): Promise<void> {
     this.#uncertain = false;
     this.#comparedAt = monotonicMs();
     const blamed = [...this.#endless, ...unwritable];
     this.#endless.clear();
-    this.#busy = jobs.length > 0;
-    const rows = await this.sql.query(this.reclaim, [
+    this.#busy = rows.length > 0;
+    const lost = await this.sql.query(this.reclaim, [
       this.identity.id,
-      jobs.map(({ id }) => id),
-      jobs.map(({ fence }) => fence),
+      rows.map(({ id }) => id),
+      rows.map(({ fence }) => fence),
       blamed,
     ]);
-    if (rows.length > 0)
+    if (lost.length > 0)
       this.#log.warn(
-        `${rows.length} rows were claimed by this worker but had no run here; they go back to the queue`,
+        `${lost.length} rows were claimed by this worker but had no run here; they go back to the queue`,
       );
   }
 }

@@ -4,13 +4,13 @@ import { type ClaimSummary, MOST_PER_CLAIM } from './claim-statement.ts';
 import type { AnyDispatcher } from './dispatcher.ts';
 
 /**
- * Maximum number of candidates that a claim reads, because their rate gates may be full. Each
- * candidate is locked, which costs a write.
+ * Maximum number of rows that a claim reads. It reads more than it can take, because rate gates may
+ * be full. Each row that is read is locked, which costs a write.
  */
 const WIDEST_WINDOW = 400;
 /** How often a claim ignores the scan floor. */
 const FULL_SCAN_EVERY_MS = 10_000;
-/** How far the scan floor lies below the earliest candidate of the last claim. */
+/** How far the scan floor lies below the earliest row that the last claim has read. */
 const FLOOR_SLACK_MS = 30_000;
 /**
  * A row that becomes due sooner than this gets a timer of its own. Later rows are found by a later
@@ -36,9 +36,9 @@ export const PAUSE_MS = { first: 10, longest: 1_000 };
 interface ClaimScope {
   /** The claim reads no rows that became due before this time; `null` for no limit. */
   floor: Date | null;
-  /** Maximum number of candidates, beginning with the oldest due row. */
+  /** Maximum number of rows that are read, beginning with the oldest due row. */
   window: number;
-  /** Maximum number of further candidates, beginning with the newest due row. */
+  /** Maximum number of further rows, beginning with the newest due row. */
   newest: number;
 }
 
@@ -53,8 +53,8 @@ interface NextClaim {
 /** Decides when a queue is claimed from, and how much of it each claim reads. */
 export class ClaimPace {
   /**
-   * Share of the last candidates that their rate gates let in. It decides how many candidates the
-   * next claim reads.
+   * Share of the rows read last that their rate gates let in. It decides how many rows the next
+   * claim reads.
    */
   #fitting = 1;
   #claimedAt = -Infinity;
@@ -118,8 +118,8 @@ export class ClaimPace {
    */
   #inMs({ nextMs, passedOver }: ClaimSummary): number | null {
     if (passedOver) {
-      // A row is due but was not a candidate: another transaction has locked it, or it lies below
-      // the scan floor.
+      // The claim missed a due row: another transaction has locked the row, or it lies below the
+      // scan floor.
       this.#fullScanAt = -Infinity;
       this.#blindClaims += 1;
       return backoff(PAUSE_MS, this.#blindClaims);

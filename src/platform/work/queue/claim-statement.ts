@@ -1,21 +1,22 @@
 import type { QueueTable } from './dispatcher.ts';
+import { ROW_CLAIMED, ROW_WAITING } from './row-state.ts';
 
 /*
  * The claim of one queue. The names come from `QueueTable` constants in our own code, never from
  * input.
  *
  * The claim reads the oldest due rows in the order of one partial index, `(run_at) where state =
- * 0`, and locks them with SKIP LOCKED. These are its candidates. For each rate gate (account or
- * webhook) it takes only as many rows as the gate's concurrency and circuit breaker allow. Each
- * other row gets a later time of its own, one interval of the gate after the row before it, as the
- * generic cell rate algorithm (GCRA) does. So a row is moved once, and one account with very many
- * rows delays no other account.
+ * 0`, and locks them with SKIP LOCKED. For each rate gate (account or webhook) it takes only as
+ * many of these rows as the gate's concurrency and circuit breaker allow. It parks each other row:
+ * the row gets a later time of its own, one interval of the gate after the row before it. So a row
+ * is moved once and not by every claim, and one account with very many rows delays no other
+ * account.
  *
  * A claim takes fewer rows than there are free slots in these cases:
  *
  * - Fewer rows are due, or another transaction has locked some of them.
- * - The claim reads only a limited number of candidates, and rate gates let too few of them in.
- * - Some candidates are suspects that have to wait.
+ * - The claim reads only a limited number of rows, and rate gates let too few of them in.
+ * - Some of the rows are suspects that have to wait.
  *
  * `materialized` is required: without it the planner may run the LIMIT subquery twice and update
  * more rows than LIMIT.
@@ -24,9 +25,9 @@ import type { QueueTable } from './dispatcher.ts';
 /** What `claim` reports besides the rows that it took. */
 export interface ClaimSummary {
   /**
-   * `seen`: number of oldest due rows among the candidates of this claim. `parked`: how many of
-   * them it moved to later slots. `lowestMs`: due time of the earliest candidate in milliseconds
-   * since 1970, `null` if there was none.
+   * `seen`: number of oldest due rows that this claim has read. `parked`: how many of them it moved
+   * to later slots. `lowestMs`: due time of the earliest row that it has read, in milliseconds
+   * since 1970; `null` if there was none.
    */
   seen: number;
   parked: number;
@@ -37,13 +38,13 @@ export interface ClaimSummary {
    */
   nextMs: number | null;
   /**
-   * Whether a due row should have been among the candidates but was not: another transaction has
-   * locked it, or it lies below the scan floor.
+   * Whether the claim missed a due row: another transaction has locked the row, or it lies below
+   * the scan floor.
    */
   passedOver: boolean;
   /**
-   * Rows that become late by this claim: it moved them to more than a minute after their promised
-   * time, and before they were not. `null` if there are none.
+   * Rows that this claim made late: they now wait until more than a minute after their promised
+   * time, and did not before. `null` if there are none.
    */
   late: { id: string; reason: string }[] | null;
 }
@@ -70,8 +71,8 @@ export interface ClaimResultRow {
 export const MOST_PER_CLAIM = 100;
 /** Counters stop at this value: an overflow would fail every claim that includes the row. */
 const MOST_ATTEMPTS = 30_000;
-/** How long the other rows wait while one row tests a rate gate that was closed. */
-const HALF_OPEN_WAIT_MS = 2_000;
+/** How long the other rows wait while the circuit breaker is testing with one row. */
+const TESTING_WAIT_MS = 2_000;
 /** A row that is later than promised by more than this is reported to its dispatcher. */
 const LATE_SECONDS = 60;
 
@@ -109,42 +110,42 @@ const SUSPECT = `c.crashes between 1 and ${MOST_CRASHES - 1}`;
  * newest. Rows of other rate gates become due behind such a crowd, and would wait until all of it
  * has been moved. Newest rows that do not fit stay where they are (`ahead`).
  */
-function candidates({ table, gateColumn, deadlineColumn }: QueueTable): string {
+function dueRows({ table, gateColumn, deadlineColumn }: QueueTable): string {
   const due = `select id, ${gateColumn} as gate, run_at, due_at, crashes,
           ${deadlineColumn ?? 'null::timestamptz'} as deadline, ${deadlineColumn ? `${deadlineColumn} <= now()` : 'false'} as urgent
         from ${table}
-        where state = 0 and run_at <= now() and run_at >= $3`;
+        where state = ${ROW_WAITING} and run_at <= now() and run_at >= $3`;
   return `
       oldest as materialized (
         ${due} order by run_at limit $4 for update skip locked),
       newest as materialized (
         ${due} and id <> all(${ids('oldest')}) order by run_at desc limit $7 for update skip locked),
-      cand as materialized (
+      read_rows as materialized (
         select *, false as ahead from oldest union all select *, true from newest)`;
 }
 
 /**
  * For each rate gate: `most` rows in flight, `let_in` rows that its circuit breaker lets in, and
- * `wait_ms`, the delay for rows that the breaker turned away. The breaker lets in no row while the
- * gate is closed, and then one at a time until one reports `well`.
+ * `wait_ms`, the delay for rows that the breaker turned away. A stopped breaker lets in no row, and
+ * a testing one lets in one row at a time until one reports `well`.
  *
- * A run that has ended while its result is not written yet takes no place among `most`. Among
- * `let_in` it still does, because its result may be the one that stops the breaker.
+ * A run that has ended, but whose result is not written yet, does not count among `most`. It does
+ * count among `let_in`, because its result may be the one that stops the breaker.
  */
 function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
-  const closedFor = `extract(epoch from g.closed_until - now()) * 1000`;
+  const stoppedFor = `extract(epoch from g.closed_until - now()) * 1000`;
   return `
       acc as materialized (
         select c.gate, coalesce(g.max_in_flight, 8) as most, ${paceMs ?? 'coalesce(g.slot_ms, 50)'} as slot_ms,
           ${breaker ? 'coalesce(greatest(g.failures, case when g.closed_until is not null then 1 end), 0)' : '0'} as failures,
           ${breaker ? 'g.failures > 0 or g.closed_until is not null' : 'false'} as marked,
           ${breaker ? `case when g.closed_until > now() then 0 when g.closed_until <= now() then 1 else 32767 end` : '32767'} as let_in,
-          ${breaker ? `case when g.closed_until is null then 0 else greatest(${closedFor}, ${HALF_OPEN_WAIT_MS}) end` : '0'} as wait_ms,
+          ${breaker ? `case when g.closed_until is null then 0 else greatest(${stoppedFor}, ${TESTING_WAIT_MS}) end` : '0'} as wait_ms,
           ${breaker ? 'case when g.closed_until is not null then g.close_reason end' : 'null'} as reason, running.busy, running.ended
-        from (select distinct gate from cand) c left join account_gate g on g.account_id = c.gate
+        from (select distinct gate from read_rows) c left join account_gate g on g.account_id = c.gate
         cross join lateral (
           select count(*) filter (where b.id <> all($6::uuid[])) as busy, count(*) filter (where b.id = any($6::uuid[])) as ended
-          from ${table} b where b.${gateColumn} = c.gate and b.state = 1) running)`;
+          from ${table} b where b.${gateColumn} = c.gate and b.state = ${ROW_CLAIMED}) running)`;
 }
 
 /**
@@ -152,13 +153,13 @@ function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
  * its own deadline. `cleared`: the row is no suspect, or it is a suspect that may run now.
  */
 function ranking({ table }: QueueTable): string {
-  const second = `(select exists (select 1 from ${table} b where b.state = 1 and b.crashes = ${MOST_CRASHES - 1}))`;
+  const second = `(select exists (select 1 from ${table} b where b.state = ${ROW_CLAIMED} and b.crashes = ${MOST_CRASHES - 1}))`;
   return `
       ranked as materialized (
         select c.*, a.most, a.slot_ms, a.failures, a.marked, a.let_in, a.wait_ms, a.reason, a.ended,
           a.busy + row_number() over (partition by c.gate order by c.urgent desc, c.run_at, c.id) as pos,
           case when ${SUSPECT} then row_number() over (partition by c.crashes order by c.run_at, c.id) else 0 end as turn
-        from cand c join acc a using (gate)),
+        from read_rows c join acc a using (gate)),
       placed as materialized (
         select c.*, c.pos <= c.most and (c.urgent or c.pos + c.ended <= c.let_in) as fits,
           case when not ${SUSPECT} then true
@@ -170,23 +171,23 @@ function ranking({ table }: QueueTable): string {
 }
 
 /**
- * Moves surplus rows to later slots at the pace of their rate gate. Rows that the circuit breaker
- * turned away wait longer, but never beyond their own deadline. Suspects that may not run yet get a
- * slot soon.
+ * Parks rows that their rate gate does not let in: they move to later slots at the gate's pace.
+ * Rows that the circuit breaker turned away wait longer, but never beyond their own deadline.
+ * Suspects that may not run yet get a slot soon.
  */
 function parking({ table, paceMs }: QueueTable): string {
-  const surplusOf = 'select distinct gate, n, slot_ms from surplus';
+  const perGate = 'select distinct gate, n, slot_ms from turned_away';
   // A queue with a pace of its own does not change the rate gate: its slots begin now.
   const pace = paceMs
-    ? `select gate as account_id, now() + n * slot_ms * interval '1 ms' as next_slot from (${surplusOf}) s`
+    ? `select gate as account_id, now() + n * slot_ms * interval '1 ms' as next_slot from (${perGate}) s`
     : `
         insert into account_gate as g (account_id, next_slot, slot_ms)
-        select gate, now() + n * slot_ms * interval '1 ms', slot_ms from (${surplusOf}) s order by gate
+        select gate, now() + n * slot_ms * interval '1 ms', slot_ms from (${perGate}) s order by gate
         on conflict (account_id) do update
           set next_slot = greatest(g.next_slot, now()) + (excluded.next_slot - now())
         returning account_id, next_slot`;
   return `
-      surplus as (
+      turned_away as (
         select id, gate, run_at, due_at, deadline, slot_ms, reason, case when urgent then 0 else wait_ms end as wait_ms,
           row_number() over (partition by gate order by run_at, id) as ord, count(*) over (partition by gate) as n
         from placed where not fits and not ahead),
@@ -195,13 +196,13 @@ function parking({ table, paceMs }: QueueTable): string {
         select s.id, s.run_at as before, s.due_at, s.reason,
           least(p.next_slot + (s.wait_ms - (s.n - s.ord) * s.slot_ms) * interval '1 ms',
                 case when s.deadline > now() then s.deadline end) as at
-        from surplus s join pace p on p.account_id = s.gate),
+        from turned_away s join pace p on p.account_id = s.gate),
       park as (update ${table} j set run_at = ${its('at', 'slots')} where ${among('slots')}),
       turns as materialized (
         select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
                            * ceil(turn / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as at
         from placed where fits and not cleared and not ahead),
-      held as (update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')})`;
+      wait_turn as (update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')})`;
 }
 
 const LATE_ROWS = `
@@ -210,7 +211,7 @@ const LATE_ROWS = `
 
 /** Builds the JSON of a `ClaimSummary`. */
 function summary({ table }: QueueTable, reportsLate: boolean): string {
-  const waiting = `from ${table} where state = 0 and run_at`;
+  const waiting = `from ${table} where state = ${ROW_WAITING} and run_at`;
   return `
       json_build_object(
         'seen', (select count(*) from oldest),
@@ -229,7 +230,7 @@ function summary({ table }: QueueTable, reportsLate: boolean): string {
  * Builds the claim statement, which returns at least one row. Its parameters:
  *
  * - $1 free slots, $2 worker, $3 scan floor
- * - $4 maximum number of oldest candidates, $7 of newest candidates
+ * - $4 maximum number of oldest rows to read, $7 of newest rows
  * - $5 how many suspects with one death may be taken
  * - $6 ids of claimed rows whose runs have ended
  *
@@ -241,10 +242,10 @@ export function claimStatement(queue: QueueTable, reportsLate: boolean): string 
     .map(([property, column]) => `, j.${column} as "${property}"`)
     .join('');
   return `
-      with ${[candidates, gates, ranking, parking].map((part) => part(queue)).join(',')},
+      with ${[dueRows, gates, ranking, parking].map((part) => part(queue)).join(',')},
       taken as (
         update ${table} j
-        set state = 1, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null
+        set state = ${ROW_CLAIMED}, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null
         where ${among('take')}
         returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
           extract(epoch from clock_timestamp() - j.due_at)::float8 as "lateSeconds",

@@ -30,8 +30,8 @@ export interface ClaimedRow {
   /** When the row was promised to run. */
   dueAt: Date;
   /**
-   * Consecutive troubles of its rate gate when the row was claimed. At least 1 if the gate has been
-   * closed and no row has reported `well` since; 0 if the gate was well.
+   * Consecutive troubles of its rate gate when the row was claimed. At least 1 while the circuit
+   * breaker is stopped or testing; 0 if the gate was well.
    */
   gateFailures: number;
   /**
@@ -89,28 +89,27 @@ export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: bool
  * returns it in `Outcome.gate`, and the engine's circuit breaker combines the reports of all
  * workers. Only queues with `QueueTable.breaker` report signals, at present only `send`.
  *
- * A *trouble* is a run that could not reach the account at all. Five troubles in a row close the
- * gate for 30 s; each further one closes it for twice as long, up to 15 minutes. Then one row at a
- * time is let through until one reports `well`. A trouble counts only if no other trouble was
- * counted since its row was claimed.
+ * A *trouble* is a run that could not reach the account at all. Five troubles in a row stop the
+ * circuit breaker for 30 s; each further one stops it for twice as long, up to 15 minutes. Then it
+ * is testing: one row at a time runs until one reports `well`. A trouble counts only if no other
+ * trouble was counted since its row was claimed.
  *
- * Rows that wait at a closed gate make no attempts. Only a row that has reached its own deadline is
- * let through.
+ * Rows that wait for a stopped breaker make no attempts. Only a row that has reached its own
+ * deadline runs.
  */
 export type RateGateSignal =
   /**
    * The account or webhook was reached, or the account's rows no longer need it, because a relay
-   * sends them. Resets the count of troubles. A closing that was requested with `close` still lasts
-   * its full time.
+   * sends them. Resets the count of troubles. A `stop` still lasts its full time.
    */
   | { kind: 'well' }
   /** The account or webhook could not be reached at all. The cause was not the row itself. */
   | { kind: 'trouble'; reason: string }
   /**
-   * The account or webhook asked for a pause. Closes the gate at once, for `seconds`. `reason` is
-   * shown to the user.
+   * The account or webhook asked for a pause. Stops the circuit breaker at once, for `seconds`.
+   * `reason` is shown to the user.
    */
-  | { kind: 'close'; seconds: number; reason: string };
+  | { kind: 'stop'; seconds: number; reason: string };
 
 /** How a run ended. Only the dispatcher knows what `result` means. */
 export interface Outcome<R> {
@@ -123,13 +122,15 @@ export interface Outcome<R> {
 /** A row that its rate gate delays by more than a minute beyond its promised time. */
 export interface LateRow {
   id: string;
-  /** For the user: why the gate is closed, or that the row waits for the account's pace. */
+  /**
+   * For the user: why the circuit breaker is stopped, or that the row waits for the account's pace.
+   */
   reason: string;
 }
 
 /** A run whose queue row still belonged to this worker when it was settled. */
-export interface Settled<J extends ClaimedRow, R> extends Outcome<R> {
-  job: J;
+export interface Settled<Row extends ClaimedRow, R> extends Outcome<R> {
+  row: Row;
   /** Span of the run, as a `traceparent`, for work that follows; absent if nobody listens. */
   traceparent?: string | null;
 }
@@ -161,8 +162,9 @@ export interface QueueTable {
   /** Whether a finished row stays and waits for its next time, as in the queue `sync`. */
   permanent?: boolean;
   /**
-   * Whether rows of this queue report rate gate signals and wait while their gate is closed. Queues
-   * without it ignore closed gates: an account that cannot send for an hour can still be read.
+   * Whether rows of this queue report rate gate signals and wait while their circuit breaker is
+   * stopped. Queues without it ignore breakers: an account that cannot send for an hour can still
+   * be read.
    */
   breaker?: boolean;
   /**
@@ -180,7 +182,7 @@ export interface QueueTable {
    * connection before the hand-off, other workers then take the row over at once. They need not
    * wait until that worker counts as dead: if it still lives, its hand-off is refused.
    */
-  inertUntilHandOff?: boolean;
+  noEffectBeforeHandOff?: boolean;
   /**
    * SQL of the time when a row `j` was created. After a failover, rows that were created on the new
    * server need no look-up. Absent: all due rows are looked up.
@@ -191,11 +193,11 @@ export interface QueueTable {
 }
 
 /**
- * Knows what the rows of one queue mean. `J` is the claimed row, `R` the result of a run, and `L`
+ * Knows what the rows of one queue mean. `Row` is the claimed row, `R` the result of a run, and `L`
  * what `QueueTable.loading` loads.
  */
 export interface Dispatcher<
-  J extends ClaimedRow = ClaimedRow,
+  Row extends ClaimedRow = ClaimedRow,
   R = unknown,
   L extends object = object,
 > {
@@ -219,31 +221,31 @@ export interface Dispatcher<
    * @returns null if nothing was done, because the hand-off was refused or `lease.signal` was
    *   aborted. The row then goes back as if it had never been claimed.
    */
-  run(job: J, lease: Lease, loaded: L | undefined): Promise<Outcome<R> | null>;
-  onError(job: J, error: unknown): Outcome<R>;
+  run(row: Row, lease: Lease, loaded: L | undefined): Promise<Outcome<R> | null>;
+  onError(row: Row, error: unknown): Outcome<R>;
   /**
    * Returns what to record for a row that was claimed during three deaths of its worker. Such a row
    * does not run again.
    */
-  onPoison(job: J): Outcome<R>;
+  onPoison(row: Row): Outcome<R>;
   /**
    * Called first in the transaction that writes results, before the rows are locked; some of them
    * may no longer belong to this worker. Locks what other code locks before rows of this queue
    * (`test/medium/sync-locks`), or sets what triggers of this queue read. Absent: nothing.
    */
-  beforeWriting?(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
+  beforeWriting?(sql: Sql, settled: readonly Settled<Row, R>[]): Promise<void>;
   /**
    * Writes what the runs did, in the transaction that settles their queue rows. It must not use the
    * network.
    */
-  record(sql: Sql, settled: readonly Settled<J, R>[]): Promise<void>;
+  record(sql: Sql, settled: readonly Settled<Row, R>[]): Promise<void>;
   /**
    * Records results of runs whose claims were void when they ended: their worker had stood still
    * and counts as dead, or the database failed over without the claim. Other workers may have
    * claimed the rows since, and a result may come again. Called in a transaction of its own.
    * Absent: such results are dropped.
    */
-  recordFenced?(sql: Sql, fenced: readonly Settled<J, R>[]): Promise<void>;
+  recordFenced?(sql: Sql, fenced: readonly Settled<Row, R>[]): Promise<void>;
   /**
    * Reports rows that wait for their rate gate, each row once, in a transaction of its own. The
    * rows may have been claimed or removed since. Absent: late rows are not reported.

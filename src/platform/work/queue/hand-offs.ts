@@ -16,7 +16,7 @@ const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 1, delayMs:
 
 /** The part of a run that concerns its hand-off. */
 export interface HandedRun {
-  job: ClaimedRow;
+  row: ClaimedRow;
   /**
    * Whether the marker was committed together with the loading, before the dispatcher asked for it.
    */
@@ -112,8 +112,8 @@ export class HandOffs<R extends HandedRun> {
     try {
       if (!this.statements.load) throw new Error('the queue has no loading');
       const loaded = await this.sql.query<LoadedRow>(this.statements.load, [
-        requests.map(({ run }) => run.job.id),
-        requests.map(({ run }) => run.job.fence),
+        requests.map(({ run }) => run.row.id),
+        requests.map(({ run }) => run.row.fence),
         this.identity.id,
         requests.map(({ run }) => this.rules.mayBegin(run) && this.rules.isOurs(run)),
       ]);
@@ -123,7 +123,7 @@ export class HandOffs<R extends HandedRun> {
       return;
     }
     for (const { run, resolve } of requests) {
-      const row = rows.get(run.job.id);
+      const row = rows.get(run.row.id);
       run.marked = row?.handedOff === true;
       resolve(row);
     }
@@ -133,8 +133,8 @@ export class HandOffs<R extends HandedRun> {
     let marked = new Set<string>();
     try {
       const rows = await this.sql.query<{ id: string }>(this.statements.handOff, [
-        requests.map(({ run }) => run.job.id),
-        requests.map(({ run }) => run.job.fence),
+        requests.map(({ run }) => run.row.id),
+        requests.map(({ run }) => run.row.fence),
         this.identity.id,
       ]);
       marked = new Set(rows.map(({ id }) => id));
@@ -143,6 +143,6 @@ export class HandOffs<R extends HandedRun> {
         `hand-off failed, the rows go back to the queue: ${error instanceof Error ? error.message : String(error)}`,
       );
     }
-    for (const { run, resolve } of requests) resolve(this.#answer(run, marked.has(run.job.id)));
+    for (const { run, resolve } of requests) resolve(this.#answer(run, marked.has(run.row.id)));
   }
 }

@@ -81,7 +81,7 @@ export class QueueRunner {
     private readonly pools: EnginePools,
     private readonly identity: WorkerIdentity,
     private readonly dispatcher: AnyDispatcher,
-    private readonly onSurplus: (queue: QueueName) => void,
+    private readonly onOverflow: (queue: QueueName) => void,
   ) {
     const { work, results } = pools;
     this.#statements = queueStatements(dispatcher.table, Boolean(dispatcher.recordLate));
@@ -152,10 +152,10 @@ export class QueueRunner {
       if (now - run.begunMs > LONGEST_RUN_MS) run.abort.abort();
       if (now - run.begunMs <= LONGEST_RUN_MS + STOP_WITHIN_MS) continue;
       this.#log.error(
-        `row ${run.job.id} did not stop after it was aborted; it goes back to the queue`,
+        `row ${run.row.id} did not stop after it was aborted; it goes back to the queue`,
       );
       this.#runs.delete(run);
-      this.#comparison.noteEndless(run.job.id);
+      this.#comparison.noteEndless(run.row.id);
     }
     if (this.#comparison.isDue) this.#wake();
   }
@@ -231,7 +231,7 @@ export class QueueRunner {
     this.#left = free <= 0 || (await this.#claim(free));
     if (!this.#left) return;
     if (free > 0) this.#wanted = true;
-    this.onSurplus(this.dispatcher.table.queue);
+    this.onOverflow(this.dispatcher.table.queue);
   }
 
   #free(): number {
@@ -287,9 +287,9 @@ export class QueueRunner {
    */
   #unwritten(): string[] {
     const claimed = new Map<string, number>();
-    for (const { job } of this.#runs) claimed.set(job.gateId, (claimed.get(job.gateId) ?? 0) + 1);
-    return [...this.#runs].flatMap(({ job, ended }) =>
-      ended && (claimed.get(job.gateId) ?? 0) > FEW_PER_GATE ? [job.id] : [],
+    for (const { row } of this.#runs) claimed.set(row.gateId, (claimed.get(row.gateId) ?? 0) + 1);
+    return [...this.#runs].flatMap(({ row, ended }) =>
+      ended && (claimed.get(row.gateId) ?? 0) > FEW_PER_GATE ? [row.id] : [],
     );
   }
 
@@ -305,18 +305,18 @@ export class QueueRunner {
   }
 
   #compare(): Promise<void> {
-    const jobs = [...this.#runs].map(({ job }) => job);
-    return this.#comparison.run(jobs, this.#settler.takeUnwritable());
+    const rows = [...this.#runs].map(({ row }) => row);
+    return this.#comparison.run(rows, this.#settler.takeUnwritable());
   }
 
   async #run(
-    row: ClaimResultRow & { id: string },
+    claimed: ClaimResultRow & { id: string },
     claim: Pick<Run, 'worker' | 'epoch'>,
   ): Promise<void> {
-    const { summary: _summary, crashes, gateMarked, lateSeconds: _late, ...job } = row;
-    noteStart(this.dispatcher.table, row);
+    const { summary: _summary, crashes, gateMarked, lateSeconds: _late, ...row } = claimed;
+    noteStart(this.dispatcher.table, claimed);
     const run: Run = {
-      job,
+      row,
       crashes,
       ...claim,
       begunMs: monotonicMs(),
@@ -327,7 +327,7 @@ export class QueueRunner {
       ended: false,
     };
     this.#runs.add(run);
-    const span = beginRun(this.dispatcher.table.queue, job);
+    const span = beginRun(this.dispatcher.table.queue, row);
     try {
       const { outcome: ended, waitMs } = await withinRun(span, () => this.#outcomeOf(run));
       const outcome = run.refused ? null : ended;
@@ -335,24 +335,24 @@ export class QueueRunner {
       this.#ended += 1;
       const traceparent = span && traceparentOf(span);
       const { worker } = claim;
-      this.#endings.add({ run, job, worker, waitMs, gateMarked, outcome, traceparent });
-      endRun(span, this.dispatcher, job, outcome);
+      this.#endings.add({ run, row, worker, waitMs, gateMarked, outcome, traceparent });
+      endRun(span, this.dispatcher, row, outcome);
       this.#freed();
     } catch (error) {
       // Not even the dispatcher could name an outcome. The next comparison gives the row back.
       this.#log.error(error);
       this.#runs.delete(run);
       this.#comparison.doubt();
-      endRun(span, this.dispatcher, job, null, error);
+      endRun(span, this.dispatcher, row, null, error);
     }
   }
 
   async #outcomeOf(run: Run): Promise<Pick<Ending, 'outcome' | 'waitMs'>> {
-    const { job, crashes } = run;
-    if (crashes >= MOST_CRASHES) return { outcome: quarantined(this.dispatcher, job), waitMs: 0 };
+    const { row, crashes } = run;
+    if (crashes >= MOST_CRASHES) return { outcome: quarantined(this.dispatcher, row), waitMs: 0 };
     try {
       const loaded = this.#statements.load === null ? undefined : await this.#handOffs.load(run);
-      return { outcome: await this.dispatcher.run(job, this.#lease(run), loaded), waitMs: 0 };
+      return { outcome: await this.dispatcher.run(row, this.#lease(run), loaded), waitMs: 0 };
     } catch (error) {
       if (!run.handedOff) {
         // Our own database failed before the run had any effect, so this is no attempt.
@@ -362,7 +362,7 @@ export class QueueRunner {
       }
       this.#log.error(error);
       queueErrors.inc({ queue: this.dispatcher.table.queue });
-      return { outcome: this.dispatcher.onError(job, error), waitMs: 0 };
+      return { outcome: this.dispatcher.onError(row, error), waitMs: 0 };
     }
   }
 

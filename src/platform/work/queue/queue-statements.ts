@@ -1,6 +1,7 @@
 import { SERVER_COLUMNS } from '../../database/health/timelines.ts';
 import type { QueueTable, RowLoading } from './dispatcher.ts';
 import { claimStatement, MOST_CRASHES } from './claim-statement.ts';
+import { ROW_CLAIMED, ROW_WAITING } from './row-state.ts';
 
 /*
  * SQL of one queue. The names come from `QueueTable` constants in our own code, never from input.
@@ -56,7 +57,7 @@ export interface QueueStatements {
 const MOST_COUNTED = 100;
 
 const dueInMs = (table: string) =>
-  `(extract(epoch from (select run_at from ${table} where state = 0 order by run_at limit 1) - clock_timestamp()) * 1000)::float8`;
+  `(extract(epoch from (select run_at from ${table} where state = ${ROW_WAITING} order by run_at limit 1) - clock_timestamp()) * 1000)::float8`;
 
 /*
  * Claimed rows are found by their ids. The statements are often planned while the queue is empty.
@@ -73,7 +74,7 @@ const dueInMs = (table: string) =>
  * partial index of claimed rows, with all its dead entries, instead of the few ids.
  */
 const POSITION = 'array_position($1::uuid[], j.id)';
-const STILL_CLAIMED = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${POSITION}] and j.state <> 0`;
+const STILL_CLAIMED = `j.id = any($1::uuid[]) and j.fence = ($2::int[])[${POSITION}] and j.state <> ${ROW_WAITING}`;
 const STILL_OURS = `${STILL_CLAIMED} and j.worker_id = ($3::int[])[${POSITION}]`;
 
 /**
@@ -102,13 +103,13 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
     finish: `delete from ${table} j where ${settled} returning j.id`,
     again: `
       update ${table} j
-      set state = 0, worker_id = null, handoff_at = null, ambiguous = ($5::boolean[])[${POSITION}], crashes = 0,
+      set state = ${ROW_WAITING}, worker_id = null, handoff_at = null, ambiguous = ($5::boolean[])[${POSITION}], crashes = 0,
           run_at = greatest(($4::timestamptz[])[${POSITION}], now())${permanent ? ', attempt = 0' : ''}
       where ${settled}
       returning j.id`,
     release: `
       update ${table} j
-      set state = 0, worker_id = null, handoff_at = null, attempt = greatest(attempt - 1, 0),
+      set state = ${ROW_WAITING}, worker_id = null, handoff_at = null, attempt = greatest(attempt - 1, 0),
           run_at = now() + $4 * interval '1 ms'
       where ${settled}
       returning j.id`,
@@ -124,7 +125,7 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
     ),
     forgive: `
       update ${table} set crashes = crashes - 1
-      where id = any(array(select id from ${table} where worker_id = $1 and state = 1 order by id for update))`,
+      where id = any(array(select id from ${table} where worker_id = $1 and state = ${ROW_CLAIMED} order by id for update))`,
   };
 }
 
@@ -140,7 +141,7 @@ function loadStatement(table: string, { columns, joins, ready }: RowLoading): st
       select j.id, ${columns}, ($4::boolean[])[${POSITION}] and ${ready} as goes from claimed j ${joins}),
     handed as (
       update ${table} j set handoff_at = clock_timestamp()
-      where j.id = any(array(select id from loaded where goes)) and j.fence = ($2::int[])[${POSITION}] and j.state <> 0 and j.worker_id = $3
+      where j.id = any(array(select id from loaded where goes)) and j.fence = ($2::int[])[${POSITION}] and j.state <> ${ROW_WAITING} and j.worker_id = $3
       returning j.id)
     select loaded.*, id in (select id from handed) as "handedOff" from loaded`;
 }
@@ -198,12 +199,12 @@ function giveBack(
 ): string {
   return `
   update ${table} j
-  set state = 0, worker_id = null, crashes = least(${blame.crashes}, ${MOST_COUNTED}), handoff_at = null,
+  set state = ${ROW_WAITING}, worker_id = null, crashes = least(${blame.crashes}, ${MOST_COUNTED}), handoff_at = null,
       ambiguous = ambiguous or handoff_at is not null,
       attempt = case when handoff_at is null then greatest(attempt - 1, 0) else attempt end,
       run_at = now() + interval '1 s' * case when handoff_at is null then ${blame.waitSeconds}
                                              else greatest(${AMBIGUOUS_WAIT_SECONDS}, ${blame.waitSeconds}) end
-  where j.id = any(array(select j.id from ${table} j where j.state = 1 and ${condition} for update skip locked))
+  where j.id = any(array(select j.id from ${table} j where j.state = ${ROW_CLAIMED} and ${condition} for update skip locked))
   returning 1`;
 }
 
@@ -226,8 +227,8 @@ const DISCONNECTED = `
 const UNBEGUN =
   'j.worker_id = any(array(select id from disconnected)) and j.handoff_at is null and j.crashes < 1';
 
-const inert = (tables: readonly QueueTable[]) =>
-  tables.filter(({ inertUntilHandOff }) => inertUntilHandOff);
+const harmless = (tables: readonly QueueTable[]) =>
+  tables.filter(({ noEffectBeforeHandOff }) => noEffectBeforeHandOff);
 
 /**
  * A claimed row whose worker is no longer listed in `worker`. A sweep skipped the row, because a
@@ -262,11 +263,11 @@ export function sweepStatement(tables: readonly QueueTable[]): string {
  * @returns null if no queue allows it
  */
 export function rescueStatement(tables: readonly QueueTable[]): string | null {
-  const parts = inert(tables).map(
+  const parts = harmless(tables).map(
     ({ table }, index) => `q${index} as (${giveBack(table, UNBEGUN, BLAME)})`,
   );
   if (parts.length === 0) return null;
-  const names = inert(tables).map(
+  const names = harmless(tables).map(
     ({ queue }, index) => `select '${queue}' as queue, count(*)::int as rows from q${index}`,
   );
   return `with ${[DISCONNECTED, ...parts].join(',\n')} ${names.join(' union all ')}`;
@@ -306,10 +307,12 @@ const SYNCHRONOUS = `
 export function beatStatement(tables: readonly QueueTable[], showsServer = true): string {
   const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);
   const orphans = tables.map(
-    ({ table }) => `exists (select 1 from ${table} j where j.state = 1 and ${ORPHANED})`,
+    ({ table }) =>
+      `exists (select 1 from ${table} j where j.state = ${ROW_CLAIMED} and ${ORPHANED})`,
   );
-  const unbegun = inert(tables).map(
-    ({ table }) => `exists (select 1 from ${table} j where j.state = 1 and ${UNBEGUN})`,
+  const unbegun = harmless(tables).map(
+    ({ table }) =>
+      `exists (select 1 from ${table} j where j.state = ${ROW_CLAIMED} and ${UNBEGUN})`,
   );
   // CASE, because AND may evaluate its expensive side first.
   const byLeader = (found: readonly string[]) =>

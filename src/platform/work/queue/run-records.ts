@@ -19,18 +19,18 @@ const NAMES: Readonly<Record<QueueName, string>> = {
  * Begins the span of one run of a queue row. Its parent is the span under which the row was queued.
  * @returns `null` if nobody listens
  */
-export function beginRun(queue: QueueName, job: ClaimedRow): Span | null {
+export function beginRun(queue: QueueName, row: ClaimedRow): Span | null {
   return beginSpan(() => ({
     name: NAMES[queue],
     kind: SpanKind.CONSUMER,
-    parent: job.traceparent ?? null,
+    parent: row.traceparent ?? null,
     attributes: {
       'carillon.queue': queue,
-      'carillon.job_id': job.id,
-      [queue === 'hook' ? 'carillon.webhook_id' : 'carillon.account_id']: job.gateId,
-      'carillon.attempt': job.attempt,
-      'carillon.ambiguous': job.ambiguous,
-      'carillon.due_at': job.dueAt.toISOString(),
+      'carillon.job_id': row.id,
+      [queue === 'hook' ? 'carillon.webhook_id' : 'carillon.account_id']: row.gateId,
+      'carillon.attempt': row.attempt,
+      'carillon.ambiguous': row.ambiguous,
+      'carillon.due_at': row.dueAt.toISOString(),
     },
   }));
 }
@@ -46,12 +46,12 @@ export const withinRun = <T>(span: Span | null, run: () => T): T =>
 export function endRun(
   span: Span | null,
   { table: { queue } }: AnyDispatcher,
-  job: ClaimedRow,
+  row: ClaimedRow,
   outcome: Outcome<unknown> | null,
   error?: unknown,
 ): void {
   if (isLogged('debug')) {
-    const { id, gateId, attempt } = job;
+    const { id, gateId, attempt } = row;
     const next = outcome ? outcome.next : { kind: 'released' };
     const ids = queue === 'hook' ? { webhook: gateId } : { account: gateId };
     log.debug({ queue, job: id, ...ids, attempt, next }, 'a run has ended');
@@ -65,9 +65,9 @@ export function endRun(
 }
 
 /** The outcome of a row during whose runs workers have crashed. It does not run again. */
-export function quarantined(dispatcher: AnyDispatcher, job: ClaimedRow): Outcome<unknown> {
+export function quarantined(dispatcher: AnyDispatcher, row: ClaimedRow): Outcome<unknown> {
   const { queue } = dispatcher.table;
-  const of = queue === 'hook' ? { webhook: job.gateId } : { account: job.gateId };
-  reportIncident('row.quarantined', { queue, job: job.id, ...of }, null, job.traceparent);
-  return dispatcher.onPoison(job);
+  const of = queue === 'hook' ? { webhook: row.gateId } : { account: row.gateId };
+  reportIncident('row.quarantined', { queue, job: row.id, ...of }, null, row.traceparent);
+  return dispatcher.onPoison(row);
 }

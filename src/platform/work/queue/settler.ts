@@ -10,7 +10,7 @@ import { backoff } from './backoff.ts';
 
 /** How the run of a claimed row ended. An `outcome` of `null` means that the run had no effect. */
 export interface Ending {
-  job: ClaimedRow;
+  row: ClaimedRow;
   /** Id of the worker that claimed the row: an earlier id of this process, or its present one. */
   worker: number;
   outcome: Outcome<unknown> | null;
@@ -79,7 +79,7 @@ export class Settler {
     // All batches use the same order, so that two of them cannot deadlock.
     const ended = endings
       .filter(({ outcome }) => outcome !== null)
-      .toSorted((a, b) => compare(a.job, b.job));
+      .toSorted((a, b) => compare(a.row, b.row));
     return (await this.#write(ended)) && released;
   }
 
@@ -88,8 +88,8 @@ export class Settler {
     if (endings.length === 0) return true;
     return this.#repeat(() =>
       this.sql.query(this.statements.release, [
-        endings.map(({ job }) => job.id),
-        endings.map(({ job }) => job.fence),
+        endings.map(({ row }) => row.id),
+        endings.map(({ row }) => row.fence),
         endings.map(({ worker }) => worker),
         Math.max(...endings.map(({ waitMs }) => waitMs)),
       ]),
@@ -106,7 +106,7 @@ export class Settler {
     }
     if (this.#givesUp) return false;
     if (endings.length === 1) {
-      for (const { job } of endings) this.#unwritable.add(job.id);
+      for (const { row } of endings) this.#unwritable.add(row.id);
       return false;
     }
     // A record that cannot be written must not block the other rows of its batch.
@@ -150,42 +150,42 @@ export class Settler {
   /** @returns results whose rows no longer belonged to this worker; they are not written */
   async #writeTogether(endings: readonly Ending[]): Promise<Settled<ClaimedRow, unknown>[]> {
     const settled = resultsOf(endings);
-    const marked = new Set(endings.flatMap(({ job, gateMarked }) => (gateMarked ? [job] : [])));
-    const workers = new Map(endings.map(({ job, worker }) => [job, worker]));
+    const marked = new Set(endings.flatMap(({ row, gateMarked }) => (gateMarked ? [row] : [])));
+    const workers = new Map(endings.map(({ row, worker }) => [row, worker]));
     let committed: () => void = () => undefined;
     let kept: typeof settled = [];
     await this.sql.transaction(async (sql) => {
       await this.dispatcher.beforeWriting?.(sql, settled);
       const done = settled.filter(({ next }) => next.kind === 'done');
-      const again = settled.flatMap(({ job, next }) =>
-        next.kind === 'again' ? [{ job, next }] : [],
+      const again = settled.flatMap(({ row, next }) =>
+        next.kind === 'again' ? [{ row, next }] : [],
       );
       if (done.length > 0 && again.length > 0)
-        await sql.query(this.statements.lock, [settled.map(({ job }) => job.id)]);
+        await sql.query(this.statements.lock, [settled.map(({ row }) => row.id)]);
       const ours = new Set<string>();
       if (done.length > 0) {
         const rows = await sql.query<{ id: string }>(this.statements.finish, [
-          done.map(({ job }) => job.id),
-          done.map(({ job }) => job.fence),
-          done.map(({ job }) => workers.get(job)),
+          done.map(({ row }) => row.id),
+          done.map(({ row }) => row.fence),
+          done.map(({ row }) => workers.get(row)),
         ]);
         for (const { id } of rows) ours.add(id);
       }
       if (again.length > 0) {
         const rows = await sql.query<{ id: string }>(this.statements.again, [
-          again.map(({ job }) => job.id),
-          again.map(({ job }) => job.fence),
-          again.map(({ job }) => workers.get(job)),
+          again.map(({ row }) => row.id),
+          again.map(({ row }) => row.fence),
+          again.map(({ row }) => workers.get(row)),
           again.map(({ next }) => next.at),
           again.map(({ next }) => next.ambiguous),
         ]);
         for (const { id } of rows) ours.add(id);
       }
-      kept = settled.filter(({ job }) => ours.has(job.id));
+      kept = settled.filter(({ row }) => ours.has(row.id));
       if (kept.length === 0) return;
       await this.dispatcher.record(sql, kept);
       if (this.dispatcher.table.breaker)
-        committed = await this.#gates.write(sql, kept, (job) => marked.has(job));
+        committed = await this.#gates.write(sql, kept, (row) => marked.has(row));
     });
     committed();
     return settled.filter((one) => !kept.includes(one));
@@ -195,7 +195,7 @@ export class Settler {
 const compare = (a: ClaimedRow, b: ClaimedRow) => (a.id < b.id ? -1 : 1);
 
 function resultsOf(endings: readonly Ending[]): Settled<ClaimedRow, unknown>[] {
-  return endings.flatMap(({ job, outcome, traceparent }) =>
-    outcome ? [{ job, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
+  return endings.flatMap(({ row, outcome, traceparent }) =>
+    outcome ? [{ row, ...(traceparent ? { traceparent } : {}), ...outcome }] : [],
   );
 }

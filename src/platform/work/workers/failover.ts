@@ -4,6 +4,7 @@ import type { Sql, SqlConnection } from '../../database/sql.ts';
 import { SERVER_COLUMNS, type ServerRow, timelines } from '../../database/health/timelines.ts';
 import type { QueueTable } from '../queue/dispatcher.ts';
 import { AMBIGUOUS_WAIT_SECONDS } from '../queue/queue-statements.ts';
+import { ROW_CLAIMED, ROW_WAITING } from '../queue/row-state.ts';
 
 /*
  * What the first worker does on a database server that was promoted (docs/adr/0127). A standby that
@@ -147,7 +148,7 @@ async function markRows(
   let count = 0;
   // A backlog may be long, and no worker begins before its rows are marked.
   await sql.query(`set local statement_timeout = ${MARKING_MS}`);
-  for (const table of tables.filter(({ inertUntilHandOff }) => inertUntilHandOff)) {
+  for (const table of tables.filter(({ noEffectBeforeHandOff }) => noEffectBeforeHandOff)) {
     const [found] = await sql.query<{ ids: string[] }>(dueRows(table, which), [since], {
       statementTimeoutMs: MARKING_MS,
     });
@@ -191,8 +192,8 @@ export async function markStragglers(
  */
 const dueRows = ({ table, createdAt }: QueueTable, which: 'all' | 'waiting'): string => `
   select coalesce(array_agg(id order by id), '{}') as ids from (
-    select id from ${table} where state = 0 and run_at <= now() + interval '${STRAGGLER_SECONDS} s'
-      ${which === 'waiting' ? 'and not ambiguous' : `union all select id from ${table} where state = 1`}) j
+    select id from ${table} where state = ${ROW_WAITING} and run_at <= now() + interval '${STRAGGLER_SECONDS} s'
+      ${which === 'waiting' ? 'and not ambiguous' : `union all select id from ${table} where state = ${ROW_CLAIMED}`}) j
   where (${createdAt ?? 'null::timestamptz'} > $1::timestamptz + interval '${CREATED_MARGIN_SECONDS} s') is not true`;
 
 /**
@@ -203,10 +204,10 @@ const dueRows = ({ table, createdAt }: QueueTable, which: 'all' | 'waiting'): st
  */
 const mark = ({ table }: QueueTable, which: 'all' | 'waiting'): string => `
   update ${table} set ambiguous = true,
-    handoff_at = case when state = 1 then coalesce(handoff_at, now()) else handoff_at end,
-    run_at = case when state = 0 then greatest(run_at, now()) + interval '${AMBIGUOUS_WAIT_SECONDS} s' else run_at end
+    handoff_at = case when state = ${ROW_CLAIMED} then coalesce(handoff_at, now()) else handoff_at end,
+    run_at = case when state = ${ROW_WAITING} then greatest(run_at, now()) + interval '${AMBIGUOUS_WAIT_SECONDS} s' else run_at end
   where id = any(array(
-    select id from ${table} where id = any($1::uuid[]) ${which === 'waiting' ? 'and state = 0 and not ambiguous' : ''}
+    select id from ${table} where id = any($1::uuid[]) ${which === 'waiting' ? `and state = ${ROW_WAITING} and not ambiguous` : ''}
     order by id for update))
   returning 1`;
 

@@ -13,9 +13,10 @@ const instanceList = z.object({
 });
 
 /**
- * Finds the instances of series. The id of an instance is mostly that of its series and its start.
- * But if somebody changed "this and following" events, the rest of the series has the id of the
- * first part with `_R` and its start, and its instances have that of the first part alone.
+ * Finds the instances of series. The id of an instance is usually the id of its series, `_` and the
+ * start. It is different if somebody changed "this and following" events: Google then makes a
+ * second series, whose id is that of the first with `_R` and its start. But the instances of the
+ * second series have ids that begin with the id of the first.
  */
 export class GoogleInstances {
   constructor(private readonly api: CalendarApi) {}

@@ -36,10 +36,10 @@ type Changed = Pick<MailChanges, 'messages' | 'failed'>;
  * The first pass notes the current history id, and reads the newest messages. Then the whole
  * mailbox is listed without being read; the mirror requests the contents
  * (`MailPort.readMessages`). Every pass begins with the history: Gmail's record of all changes
- * since a history id, which it keeps for about a week. If it no longer has it, the mailbox is
- * listed again, and what the mirror has but Gmail has not is reported as removed. The same happens
- * if Gmail fails on the history for a while, although it answers otherwise: one entry that it
- * cannot return must not hide all later ones.
+ * since a history id, which it keeps for about a week. If Gmail no longer has that history, the
+ * mailbox is listed again, and messages that only the mirror has are reported as removed. The same
+ * happens if requests for the history fail for a while and other requests succeed: one entry that
+ * Gmail cannot return must not hide all later ones.
  */
 export class GmailChanges {
   constructor(

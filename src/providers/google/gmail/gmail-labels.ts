@@ -83,8 +83,8 @@ export interface LabelChange {
 }
 
 /**
- * The change that puts a message into exactly these labels. Labels that only Gmail sets stay as
- * they are, as do those that clients do not see.
+ * The change that puts a message into exactly these labels. It leaves alone labels that
+ * only Gmail sets, and labels that clients do not see.
  * @param present all labels of the message
  */
 export function labelChange(present: readonly string[], folderIds: readonly string[]): LabelChange {

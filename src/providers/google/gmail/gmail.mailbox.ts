@@ -72,7 +72,8 @@ export class GmailMailbox implements MailboxPort {
 
   /**
    * The labels below it are renamed as well, as Gmail's own pages do; its API renames one label.
-   * The label itself comes last, so that a repetition finds those that are left.
+   * The label itself comes last: if a request fails, a retry still finds the labels below it that
+   * have the old name.
    */
   async renameFolder(account: ProviderAccount, providerId: string, displayName: string) {
     assertName(displayName);

@@ -63,8 +63,9 @@ export async function isAmongSent(
 }
 
 /**
- * Looks for a message with the same recipients and subject that was filed since then: a server may
- * replace the Message-ID of what it files. Other messages of ours do not count if they kept theirs.
+ * Looks for a message with the same recipients and subject that was filed since `traces.since`: a
+ * server may replace the Message-ID of what it files. Messages that have another Message-ID of ours
+ * do not count.
  * @returns `itself` if the message was filed meanwhile, or the server's search had not found it
  *   yet; `null` if nothing is proven, because too many messages were filed since then
  */

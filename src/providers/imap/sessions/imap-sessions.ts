@@ -69,7 +69,7 @@ export class ImapSessions {
     this.#kept = new KeptSessions({
       idleMs,
       keptPerKey: perAccount,
-      surplusMs: idleMs,
+      furtherIdleMs: idleMs,
       kept: MOST_KEPT,
     });
     this.#slots = new ImapSlots(this.limits);

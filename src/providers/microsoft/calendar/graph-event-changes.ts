@@ -324,7 +324,7 @@ function note(found: Found, event: GraphEvent, etag = event['@odata.etag']): voi
 const isIncomplete = (versions: readonly Version[], known: Record<string, string>): boolean =>
   versions.some(({ id, '@odata.etag': etag }) => known[id] !== UNREAD && known[id] !== tagOf(etag));
 
-/** Events that could not be read and are asked for again, besides those that were modified. */
+/** Unmodified events that are requested again, because they could not be read before. */
 function unreadVersions(
   known: Record<string, string>,
   recent: readonly { id: string }[],

@@ -329,8 +329,8 @@ export function extrasOf(
 }
 
 /**
- * The location of an event that has a meeting of another service and no location: Exchange mails
- * the participants, and has no other property that they would find the address in.
+ * The location to write. If a meeting of another service has no location, the location is the
+ * meeting's address: Exchange mails the participants, and they see no other field of ours.
  */
 export function locationOf(location: string, conferencing: IcalConferencing | null): string {
   const isOther = conferencing !== null && conferencing.provider !== TEAMS;

@@ -113,9 +113,10 @@ export class GraphEventsApi {
 
   /**
    * The instance of a series with this start, changed or not; `null` if it was deleted.
-   * @throws {ProviderError} `rejected` if there is none and the others do not follow the rule of
-   *   the series as it is read here: then nothing proves that it was deleted. `temporary` if the
-   *   series has no instance at all. Exchange deletes a series with its last one.
+   * @throws {ProviderError} `rejected` if there is no such instance, but the other instances differ
+   *   from those that we compute from the rule: then the instance may not have been deleted.
+   *   `temporary` if the series has no instance at all, because Exchange deletes a series with its
+   *   last instance.
    */
   async occurrenceAt(
     account: ProviderAccount,

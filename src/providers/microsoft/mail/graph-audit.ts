@@ -141,7 +141,10 @@ function positionOf(cursor: string): z.infer<typeof position> {
   }
 }
 
-/** Begins at the second of the last message, behind those of that second that were listed. */
+/**
+ * Where the next page begins: at the second of the last message. Messages of that second that were
+ * listed already are skipped.
+ */
 function nextPosition(
   messages: readonly z.infer<typeof listed>[],
   before: z.infer<typeof position> | null,

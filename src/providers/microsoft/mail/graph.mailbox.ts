@@ -158,7 +158,7 @@ export class GraphMailbox implements MailboxPort {
     return parent ?? ROOT;
   }
 
-  /** @returns `null` if there is such a folder: another request has made it, or Outlook has it */
+  /** @returns `null` if a folder of this name exists: another request or Outlook has made it */
   async #make(
     account: ProviderAccount,
     parent: string | null,

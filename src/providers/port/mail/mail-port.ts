@@ -170,9 +170,10 @@ export interface MailPort {
    */
   listChanges(account: ProviderAccount, request: SyncPassRequest): Promise<MailChanges>;
   /**
-   * Reads messages by their ids: contents, for listed messages (`ListedContent`) and for messages
-   * that `listChanges` returned without content although the mirror does not have them; or states,
-   * for the audit (ADR 0080). Required if `listChanges` returns listed messages, or with `listIds`.
+   * Reads messages by their ids. Contents are requested for listed messages (`ListedContent`), and
+   * for messages that `listChanges` returned without content and the mirror does not have. States
+   * are requested for the audit (ADR 0080). Required if `listChanges` returns listed messages, or
+   * with `listIds`.
    * @returns by `providerId`; `null` only if the provider says that there is no such message. Ids
    *   that are missing in the map were not read this time, for example because the quota is used up
    *   or the contents are too large for one call: ask for them again. At least one id is answered
@@ -209,12 +210,12 @@ export interface MailPort {
   watch?(account: ProviderAccount, watcher: MailWatcher): Promise<MailWatch>;
   /**
    * Lists the ids of all messages of a part of a folder, without content. The audit compares them
-   * with the mirror (ADR 0080). Messages outside the requested time may be listed as well; all
-   * messages that were in the folder, within that time, from the first page to the last must be
-   * listed. Absent if the mirror of this provider cannot be audited; otherwise `readMessages`
-   * and `listFolders` must be implemented as well.
-   * @throws {ProviderError} `not-found` if the folder cannot be opened or was deleted;
-   *   `conflict` if the cursor is not valid any more: list the folder from the beginning
+   * with the mirror (ADR 0080). It must list every message of the requested time that stays in the
+   * folder while the pages are read. It may list messages outside that time, too. Absent if the
+   * mirror of this provider cannot be audited; otherwise `readMessages` and `listFolders` must be
+   * implemented as well.
+   * @throws {ProviderError} `not-found` if the folder cannot be opened or was deleted; `conflict`
+   *   if the cursor is not valid any more: list the folder from the beginning
    */
   listIds?(account: ProviderAccount, request: MessageIdsRequest): Promise<MessageIds>;
   /**

@@ -29,8 +29,9 @@ const ENCODINGS = ['QUOTED-PRINTABLE', 'BASE64', 'B', '8BIT', '7BIT'];
 const STRUCTURED = /(?:^|\.)(?:n|adr|org|gender|clientpidmap)$/;
 
 /**
- * The line as the library reads it rightly: parameters have names, the value is decoded (RFC 2426
- * section 5), and a semicolon is escaped only where it would divide parts (RFC 2426 section 4).
+ * The line in the form that the library reads correctly: parameters have names, and the value is
+ * decoded (RFC 2426 section 5). A semicolon is escaped only where it would divide parts (RFC 2426
+ * section 4).
  */
 export function libraryForm(line: string): string {
   const parts = splitLine(line);
