@@ -1,4 +1,4 @@
-import { isId } from '../../platform/base/ids/ids.ts';
+import { idOfMessageId, type ReadMark } from '../../formats/mime/message-mark.ts';
 import { withBcc } from '../../formats/mime/with-bcc.ts';
 import { recordset, type Sql } from '../../platform/database/sql.ts';
 
@@ -32,6 +32,31 @@ const NAME_COPIES = `
   update outbox_message o set stored_provider_id = s.provider_id
   from sent s where o.id = s.id and o.stored_provider_id is null`;
 
+/** Newest messages of an account that are compared with marks that name no row. */
+const MOST_COMPARED = 1_000;
+const MARKED = `
+  select message_id_header as "messageIdHeader" from outbox_message where account_id = $1 and id = any($2::uuid[])`;
+const NEWEST = `
+  select message_id_header as "messageIdHeader" from outbox_message where account_id = $1
+  order by id desc limit ${MOST_COMPARED}`;
+
+/**
+ * Message-IDs of sent messages that may be those with these marks. Compare them.
+ * @param marks of copies in Sent. A mark without an id belongs to a message whose Message-ID the
+ *   sender chose; for such a mark, the newest 1,000 messages of the account are returned as well
+ */
+export async function headersForMarks(
+  sql: Sql,
+  accountId: string,
+  marks: readonly ReadMark[],
+): Promise<string[]> {
+  const ids = marks.flatMap(({ id }) => id ?? []);
+  const rows = await sql.query<{ messageIdHeader: string }>(MARKED, [accountId, ids]);
+  const others =
+    ids.length === marks.length ? [] : await sql.query<(typeof rows)[number]>(NEWEST, [accountId]);
+  return [...new Set([...rows, ...others].map(({ messageIdHeader }) => messageIdHeader))];
+}
+
 /** Stores the provider's ids of the sender's copies of messages, unless they are known. */
 export async function nameStoredCopies(
   sql: Sql,
@@ -39,15 +64,9 @@ export async function nameStoredCopies(
   copies: readonly { messageIdHeader: string; providerId: string }[],
 ): Promise<void> {
   if (copies.length === 0) return;
-  const rows = copies.map((copy) => ({ ...copy, id: idIn(copy.messageIdHeader) }));
+  const rows = copies.map((copy) => ({ ...copy, id: idOfMessageId(copy.messageIdHeader) }));
   await sql.query(NAME_COPIES, [accountId, recordset(rows)]);
 }
-
-/** The id of the row of the outbox with which a Message-ID begins that was generated here. */
-const idIn = (messageIdHeader: string): string | null => {
-  const id = messageIdHeader.slice(1, 37);
-  return isId(id) ? id : null;
-};
 
 const COLUMNS = `
   o.message_id_header as "messageIdHeader", s.message_id as "messageId", s.thread_id as "threadId",
@@ -158,7 +177,7 @@ export async function sentByUs(
   headers: readonly string[],
   copies: readonly string[] = [],
 ): Promise<Map<string, SentByUs>> {
-  const ids = headers.map(idIn).filter((id) => id !== null);
+  const ids = headers.map(idOfMessageId).filter((id) => id !== null);
   if (headers.length + copies.length === 0) return new Map();
   const rows = await sql.query<SentByUs>(SENT, [accountId, ids, headers, copies]);
   return new Map(

@@ -48,7 +48,7 @@ export interface Batch {
   /** Cursor at which this batch begins; `null` for the very first batch. */
   cursor: string | null;
   /** The port from which the batch comes. */
-  mail: Pick<MailPort, 'readMessages' | 'sentMark'>;
+  mail: Pick<MailPort, 'readMessages' | 'marksSent'>;
 }
 
 /** Result of storing a batch. */

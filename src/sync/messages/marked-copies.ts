@@ -1,5 +1,5 @@
-import { unreportedIds } from '../../mail/messages/mirror/unreported-messages.ts';
-import { nameStoredCopies } from '../../mail/outbox/sent-by-us.ts';
+import { markDigest, markIn } from '../../formats/mime/message-mark.ts';
+import { headersForMarks, nameStoredCopies } from '../../mail/outbox/sent-by-us.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { Batch } from './batch-store.ts';
 
@@ -11,22 +11,24 @@ import type { Batch } from './batch-store.ts';
 export async function nameMarkedCopies(
   sql: Sql,
   accountId: string,
-  { incoming, folders: { sent }, mail: { sentMark } }: Batch,
+  { incoming, folders: { sent }, mail: { marksSent = false } }: Batch,
   known: { has(providerId: string): boolean },
 ): Promise<void> {
-  if (!sentMark || sent === undefined) return;
+  if (!marksSent || sent === undefined) return;
   const marked = incoming.flatMap(({ remote: { providerId, folderIds }, parsed }) => {
-    const mark = parsed?.headers ? sentMark.in(parsed.headers) : null;
+    const mark = parsed?.headers ? markIn(parsed.headers) : null;
     if (mark === null || known.has(providerId) || !folderIds.includes(sent)) return [];
     const own = parsed?.messageIdHeader ?? null;
-    return own !== null && sentMark.of(own) === mark ? [] : [[mark, providerId] as const];
+    return own !== null && markDigest(own) === mark.digest ? [] : [{ mark, providerId }];
   });
   if (marked.length === 0) return;
-  const copies = new Map(marked);
-  const unreported = await unreportedIds(sql, accountId);
-  const named = unreported.flatMap((messageIdHeader) => {
-    const providerId = copies.get(sentMark.of(messageIdHeader));
-    return providerId === undefined ? [] : [{ messageIdHeader, providerId }];
+  const marks = marked.map(({ mark }) => mark);
+  const headers = new Map(
+    (await headersForMarks(sql, accountId, marks)).map((one) => [markDigest(one), one]),
+  );
+  const named = marked.flatMap(({ mark, providerId }) => {
+    const messageIdHeader = headers.get(mark.digest);
+    return messageIdHeader === undefined ? [] : [{ messageIdHeader, providerId }];
   });
   await nameStoredCopies(sql, accountId, named);
 }

@@ -32,14 +32,14 @@ export interface WriteSide {
 }
 
 /** The stub of Google or of Microsoft. */
-class StubSide implements WriteSide {
+export class StubSide implements WriteSide {
   readonly provider: string;
   readonly unit: 'folder' | 'label';
   readonly environment: Record<string, string>;
   readonly correspondent = 'bo@x.test';
   readonly #email: string;
 
-  constructor(private readonly side: RemoteSide) {
+  constructor(readonly side: RemoteSide) {
     this.provider = side.provider;
     this.unit = side.provider === 'google' ? 'label' : 'folder';
     this.environment = side.environment;
@@ -75,7 +75,7 @@ class StubSide implements WriteSide {
 }
 
 /** Starts Google's stub with all unpleasant habits that people have reported. */
-export const googleSide = async (): Promise<WriteSide> => {
+export const googleSide = async (): Promise<StubSide> => {
   const side = await GoogleSide.start();
   side.stub.habits.worst();
   // A request that sends is not repeated: it is answered with 503, and the chain ends there.
@@ -84,11 +84,8 @@ export const googleSide = async (): Promise<WriteSide> => {
 };
 
 /**
- * Starts the stub of Microsoft at its worst, with two exceptions. Changes are shown at once,
- * because a chain compares after one pass. Message-IDs are kept: not all chains find a message
- * again whose Message-ID was replaced.
+ * Starts the stub of Microsoft at its worst, except that it shows changes at once: a chain compares
+ * after one pass.
  */
-export const microsoftSide = async (): Promise<WriteSide> =>
-  new StubSide(
-    await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0, replacesMessageIds: false }),
-  );
+export const microsoftSide = async (): Promise<StubSide> =>
+  new StubSide(await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0 }));

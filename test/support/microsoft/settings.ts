@@ -71,6 +71,11 @@ export interface StubSettings {
   sendsFromAliases: boolean;
   /** Whether Exchange replaces the Message-ID of what it sends. Default `false`. */
   replacesMessageIds: boolean;
+  /**
+   * Whether messages that were not received, such as those in Sent Items, have no
+   * `internetMessageHeaders` (graph-docs#2716, 2018; office-js#5413, 2026). Default `false`.
+   */
+  hidesOwnHeaders: boolean;
   /** Whether Exchange drops header fields of other names when it sends. Default `false`. */
   dropsHeaders: boolean;
   /** Whether 429 has the header Retry-After. Default true. */
@@ -100,6 +105,7 @@ export const EVERY_DAY: Partial<StubSettings> = {
   repeatedCreation: 'conflict',
   sendsFromAliases: false,
   sendsAsOthersWithMailSend: false,
+  hidesOwnHeaders: true,
 };
 
 /**
@@ -136,6 +142,7 @@ export const defaultSettings = (): StubSettings => ({
   sendsFromAliases: true,
   replacesMessageIds: false,
   dropsHeaders: false,
+  hidesOwnHeaders: false,
   unlistedInstances: null,
   unlistedItems: 0,
   brokenMessages: new Set(),

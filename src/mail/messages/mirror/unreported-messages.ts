@@ -34,19 +34,6 @@ const UNCOPIED = `${UNREPORTED} and ${expired('$1')} order by m.created_at limit
 // `skip locked` leaves out a message whose copy a sync pass is storing.
 const LOCK = `${UNREPORTED} and m.id = any($1::uuid[]) order by m.id for update of m skip locked`;
 
-/** Messages of an account that are compared with copies at most; the newest ones. */
-const MOST_COMPARED = 1_000;
-const IDS = `
-  select message_id_header as "messageIdHeader" from message m
-  where m.account_id = $1 and m.provider_id is null and not m.draft and m.message_id_header is not null
-  order by m.created_at desc limit ${MOST_COMPARED}`;
-
-/** Message-IDs of messages that the provider has not reported yet, the 1,000 newest. */
-export async function unreportedIds(sql: Sql, accountId: string): Promise<string[]> {
-  const rows = await sql.query<{ messageIdHeader: string }>(IDS, [accountId]);
-  return rows.map(({ messageIdHeader }) => messageIdHeader);
-}
-
 interface UnreportedMessage {
   id: string;
   accountId: string;

@@ -1,3 +1,4 @@
+import { MARK_HEADER, type MarkKind, markOfKind } from '../../../formats/mime/message-mark.ts';
 import { fieldsOfMessage, recipientsOf, subjectOf } from '../../../formats/mime/message-header.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { ProviderAccount, SentLookup, SentTraces } from '../../port/connector.ts';
@@ -6,7 +7,6 @@ import { nullIfGone } from '../../rest/gone.ts';
 import type { GmailDraft, GmailMetadata, GmailReader } from './gmail-api.ts';
 import { dateOf } from './gmail-content.ts';
 import type { GoogleCost } from '../google-api.ts';
-import { MARK_HEADER, markOf, type MarkKind } from './gmail-marks.ts';
 
 /** Messages that are compared at most, of each list. */
 const COMPARED = 20;
@@ -198,7 +198,7 @@ class Wanted {
     /** Messages received before this time are other ones. */
     readonly since: Date,
   ) {
-    this.#marks = kinds.map((kind) => markOf(kind, messageIdHeader));
+    this.#marks = kinds.map((kind) => markOfKind(kind, messageIdHeader));
   }
 
   is(message: GmailMetadata): boolean {

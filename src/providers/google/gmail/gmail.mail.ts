@@ -1,3 +1,4 @@
+import { markOfKind, withMark } from '../../../formats/mime/message-mark.ts';
 import { withBcc } from '../../../formats/mime/with-bcc.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type {
@@ -17,13 +18,13 @@ import type { GmailAudit } from './gmail-audit.ts';
 import type { GmailChanges } from './gmail-changes.ts';
 import type { GmailContents } from './gmail-content.ts';
 import type { GmailLookups } from './gmail-lookups.ts';
-import { withMark } from './gmail-marks.ts';
 import { assertMaySendFrom } from './gmail-senders.ts';
 import { GoogleError } from '../google-error.ts';
 
 /** Mail of Google accounts, by the Gmail API. */
 export class GmailMail implements MailPort {
   readonly recipientsFrom = 'headers';
+  readonly marksSent = true;
 
   constructor(
     private readonly gmail: GmailWriter,
@@ -56,7 +57,7 @@ export class GmailMail implements MailPort {
       });
     // One request carries everything: it is the last step as soon as it begins.
     for (const phase of PHASES) onPhase(phase);
-    const whole = withMark(withBcc(mime, bcc), 'send', message.messageIdHeader);
+    const whole = withMark(withBcc(mime, bcc), markOfKind('send', message.messageIdHeader));
     const { id, threadId: thread } = await this.#inThread(account, whole, threadId);
     return {
       accepted: envelope.recipients,
@@ -74,7 +75,7 @@ export class GmailMail implements MailPort {
 
   async fileRelayed(account: ProviderAccount, messageIdHeader: string, mime: Buffer) {
     if (await this.lookups.isFiled(account, messageIdHeader, mime)) return;
-    await this.gmail.insert(account, withMark(mime, 'copy', messageIdHeader), ['SENT']);
+    await this.gmail.insert(account, withMark(mime, markOfKind('copy', messageIdHeader)), ['SENT']);
   }
 
   listChanges(account: ProviderAccount, request: SyncPassRequest) {

@@ -1,3 +1,4 @@
+import { markOfKind, withMark } from '../../../formats/mime/message-mark.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { DraftContent, MailboxPort, ProviderAccount } from '../../port/connector.ts';
 import { ignoreGone, nullIfGone } from '../../rest/gone.ts';
@@ -6,7 +7,6 @@ import type { GmailWriter } from './gmail-writer.ts';
 import { notFoundIfInvalid } from './gmail-content.ts';
 import { foldersOf, labelChange, STARRED, UNREAD } from './gmail-labels.ts';
 import type { GmailLookups } from './gmail-lookups.ts';
-import { withMark } from './gmail-marks.ts';
 import { googlePages } from '../google-api.ts';
 import { GoogleError } from '../google-error.ts';
 
@@ -119,7 +119,7 @@ export class GmailMailbox implements MailboxPort {
       if (before && before.id !== saved.id) await this.gmail.deleteDraft(account, before.id);
       return { providerId: saved.message.id };
     }
-    const marked = withMark(mime, 'draft', messageIdHeader);
+    const marked = withMark(mime, markOfKind('draft', messageIdHeader));
     const draft = await this.#write(account, before?.id ?? null, marked, threadId);
     return { providerId: draft.message.id };
   }

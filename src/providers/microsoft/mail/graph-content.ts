@@ -18,7 +18,15 @@ import { isOfOneObject, MessageReads } from '../../rest/message-failures.ts';
 import { ResponseTooLargeError } from '../../rest/rest-client.ts';
 import type { GraphApi } from '../graph-api.ts';
 import { GraphError } from '../graph-error.ts';
-import { type GraphMessage, graphMessage, PLACE_FIELDS } from './graph-message.ts';
+import {
+  type GraphMessage,
+  graphMessage,
+  headerBlock,
+  headersOf,
+  LIST_FIELDS,
+  PLACE_FIELDS,
+} from './graph-message.ts';
+import { EXPAND_HEADERS, headersOfProperties, properties } from './graph-properties.ts';
 
 /** Larger messages are fetched in parts. Bytes. */
 const WHOLE_BYTES = 3 * 1024 * 1024;
@@ -31,8 +39,9 @@ const CONTENT_ID = 'microsoft.graph.fileAttachment/contentId';
 const POSITION = /^#(\d+)$/;
 const MOST_FILES = 1_000;
 
-const body = z.object({
+const largeMessage = graphMessage.extend({
   internetMessageHeaders: z.array(z.object({ name: z.string(), value: z.string() })).nullish(),
+  singleValueExtendedProperties: properties,
   body: z.object({ contentType: z.string().nullish(), content: z.string().nullish() }).nullish(),
 });
 const attachment = z.object({
@@ -193,17 +202,12 @@ export class GraphContents {
   ): Promise<MessageParts> {
     const path = `/messages/${encodeURIComponent(id)}`;
     const maxBodyBytes = 32 * 1024 * 1024;
-    const text = await this.graph.read(
-      account,
-      {
-        method: 'GET',
-        path,
-        query: { $select: 'internetMessageHeaders,body' },
-        priority,
-        maxBodyBytes,
-      },
-      body,
-    );
+    const query = {
+      $select: `${LIST_FIELDS},internetMessageHeaders,body`,
+      $expand: EXPAND_HEADERS,
+    };
+    const request = { method: 'GET', path, query, priority, maxBodyBytes } as const;
+    const message = await this.graph.read(account, request, largeMessage);
     const files = await this.graph.all(
       account,
       {
@@ -214,8 +218,8 @@ export class GraphContents {
       },
       attachment,
     );
-    const headers = headerBlock(text.internetMessageHeaders ?? []);
-    const children = [bodyPart(text.body), ...files.slice(0, MOST_FILES).map(filePart)];
+    const headers = headerOf(message);
+    const children = [bodyPart(message.body), ...files.slice(0, MOST_FILES).map(filePart)];
     const header = headerBlock([{ name: 'Content-Type', value: 'multipart/mixed' }]);
     const root = { section: '', header, children, size: 0, content: null, isDecoded: true };
     return { headers, root };
@@ -227,9 +231,9 @@ export const isOfOneMessage = (error: unknown): error is ProviderError =>
   isOfOneObject(error) && !(error instanceof GraphError && error.isWithoutConsent);
 
 /** Graph gives one text and has decoded it. */
-function bodyPart(text: z.infer<typeof body>['body']): StoredPart {
-  const type = text?.contentType?.toLowerCase() === 'html' ? 'text/html' : 'text/plain';
-  const content = Buffer.from(text?.content ?? '');
+function bodyPart(body: z.infer<typeof largeMessage>['body']): StoredPart {
+  const type = body?.contentType?.toLowerCase() === 'html' ? 'text/html' : 'text/plain';
+  const content = Buffer.from(body?.content ?? '');
   const header = headerBlock([{ name: 'Content-Type', value: `${type}; charset=utf-8` }]);
   return { section: '', header, children: null, size: content.length, content, isDecoded: true };
 }
@@ -248,9 +252,14 @@ function filePart({ id, name, contentType, size, isInline, contentId }: GraphFil
   return { section: id, header, children: null, size: size ?? 0, content: null, isDecoded: true };
 }
 
-function headerBlock(fields: readonly { name: string; value: string }[]): Buffer {
-  const lines = fields.map(
-    ({ name, value }) => `${name}: ${value.replaceAll(/[\r\n]+/g, ' ')}\r\n`,
-  );
-  return Buffer.from(`${lines.join('')}\r\n`);
+/**
+ * The header of a message. Exchange keeps header fields of received messages only; for others, the
+ * properties that it has instead are written as fields.
+ */
+function headerOf(message: z.infer<typeof largeMessage>): Buffer {
+  const { internetMessageHeaders, singleValueExtendedProperties } = message;
+  const given = internetMessageHeaders ?? [];
+  const names = new Set(given.map(({ name }) => name.toLowerCase()));
+  const others = [...headersOf(message), ...headersOfProperties(singleValueExtendedProperties)];
+  return headerBlock([...given, ...others.filter(({ name }) => !names.has(name.toLowerCase()))]);
 }

@@ -90,7 +90,7 @@ export function listedOf(message: GraphMessage, folderId: string): RemoteMessage
     ...remoteOf(message, folderId),
     content: {
       kind: 'listed',
-      headers: headerOf(message),
+      headers: headerBlock(headersOf(message)),
       snippet: message.bodyPreview?.trim() || null,
       hasFiles: message.hasAttachments === true,
     },
@@ -107,8 +107,14 @@ const addressOf = ({ emailAddress }: GraphAddress): string[] => {
 const quoted = (name: string): string => `"${oneLine(name).replaceAll(/["\\]/g, '\\$&')}"`;
 const oneLine = (text: string): string => text.replaceAll(/\p{Cc}+/gu, ' ').trim();
 
-/** The header block that the properties stand for, in UTF-8 (RFC 6532). */
-function headerOf(message: GraphMessage): Buffer {
+/** A field of a header block. */
+export interface HeaderField {
+  name: string;
+  value: string;
+}
+
+/** Header fields that the properties of `LIST_FIELDS` stand for, without empty ones. */
+export function headersOf(message: GraphMessage): HeaderField[] {
   const lists: [string, readonly GraphAddress[]][] = [
     ['From', [message.from ?? message.sender ?? {}]],
     ['To', message.toRecipients ?? []],
@@ -117,12 +123,19 @@ function headerOf(message: GraphMessage): Buffer {
     ['Reply-To', message.replyTo ?? []],
   ];
   const sentAt = Date.parse(message.sentDateTime ?? '');
-  const fields: [string, string][] = [
-    ...lists.map(([name, list]): [string, string] => [name, list.flatMap(addressOf).join(', ')]),
-    ['Subject', oneLine(message.subject ?? '')],
-    ['Message-ID', (message.internetMessageId ?? '').replaceAll(/\s+/g, '')],
-    ['Date', Number.isNaN(sentAt) ? '' : new Date(sentAt).toUTCString().replace('GMT', '+0000')],
-  ];
-  const lines = fields.filter(([, value]) => value !== '').map((pair) => `${pair.join(': ')}\r\n`);
+  const date = Number.isNaN(sentAt) ? '' : new Date(sentAt).toUTCString().replace('GMT', '+0000');
+  return [
+    ...lists.map(([name, list]) => ({ name, value: list.flatMap(addressOf).join(', ') })),
+    { name: 'Subject', value: oneLine(message.subject ?? '') },
+    { name: 'Message-ID', value: (message.internetMessageId ?? '').replaceAll(/\s+/g, '') },
+    { name: 'Date', value: date },
+  ].filter(({ value }) => value !== '');
+}
+
+/** A header block in UTF-8 (RFC 6532). */
+export function headerBlock(fields: readonly HeaderField[]): Buffer {
+  const lines = fields.map(
+    ({ name, value }) => `${name}: ${value.replaceAll(/[\r\n]+/g, ' ')}\r\n`,
+  );
   return Buffer.from(`${lines.join('')}\r\n`);
 }

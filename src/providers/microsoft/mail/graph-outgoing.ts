@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { markOf } from '../../../formats/mime/message-mark.ts';
 import {
   type MessageParts,
   messageParts,
@@ -11,7 +12,7 @@ import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import type { ProviderAccount, StoredCopy } from '../../port/connector.ts';
 import { ignoreGone } from '../../rest/gone.ts';
 import type { GraphApi } from '../graph-api.ts';
-import { MARK_PROPERTY, markOf } from './graph-marks.ts';
+import { IN_REPLY_TO, MARK_PROPERTY, MESSAGE_FLAGS, REFERENCES } from './graph-properties.ts';
 import { attachmentOf, GraphUpload } from './graph-upload.ts';
 
 /**
@@ -20,10 +21,6 @@ import { attachmentOf, GraphUpload } from './graph-upload.ts';
  */
 export const MOST_MIME_BYTES = 3_000_000;
 const DEADLINE_MS = 120_000;
-/** MAPI properties (MS-OXPROPS): flags of a message, of which 1 is "read" and 8 "not sent yet". */
-const MESSAGE_FLAGS = 'Integer 0x0E07';
-const IN_REPLY_TO = 'String 0x1042';
-const REFERENCES = 'String 0x1039';
 /** Graph takes this many header fields of a message. */
 const MOST_HEADERS = 5;
 

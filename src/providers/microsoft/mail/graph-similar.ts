@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ProviderAccount, SentTraces } from '../../port/connector.ts';
 import { isLike } from '../../port/mail/sent-lookup.ts';
 import type { GraphApi } from '../graph-api.ts';
-import { MARK_PROPERTY } from './graph-marks.ts';
+import { MARK_PROPERTY } from './graph-properties.ts';
 
 /** Newest messages of Sent Items that are compared at most. */
 const COMPARED = 100;

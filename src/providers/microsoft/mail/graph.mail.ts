@@ -1,3 +1,4 @@
+import { markOf, withMark } from '../../../formats/mime/message-mark.ts';
 import { withBcc } from '../../../formats/mime/with-bcc.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type {
@@ -19,7 +20,6 @@ import type { GraphAudit } from './graph-audit.ts';
 import type { GraphChanges } from './graph-changes.ts';
 import type { GraphContents } from './graph-content.ts';
 import { GraphError, ifAllowed } from '../graph-error.ts';
-import { markIn, markOf, withMark } from './graph-marks.ts';
 import type { GraphSenders } from './graph-senders.ts';
 import { hasSimilar } from './graph-similar.ts';
 import { microsoftSettings } from '../microsoft.settings.ts';
@@ -39,7 +39,7 @@ export interface GraphMailParts {
 export class GraphMail implements MailPort {
   readonly recipientsFrom = 'headers';
   readonly provesAbsence = false;
-  readonly sentMark = { of: markOf, in: markIn };
+  readonly marksSent = true;
 
   constructor(private readonly parts: GraphMailParts) {}
 
@@ -59,7 +59,7 @@ export class GraphMail implements MailPort {
     // Before the first phase: a message that has to wait for the quota has not left.
     await this.parts.graph.reserve(account, control.signal.aborted ? undefined : control.signal);
     assertWanted(control);
-    const mime = withMark(withBcc(message.mime, bcc), messageIdHeader);
+    const mime = withMark(withBcc(message.mime, bcc), markOf(messageIdHeader));
     const asJson = mime.length > MOST_MIME_BYTES || needsFrom(account, envelope.from, mime);
     const sending = asJson
       ? this.#sendDraft(account, { messageIdHeader, mime }, control)

@@ -142,14 +142,10 @@ export interface MailPort {
    */
   readonly provesAbsence?: boolean;
   /**
-   * The mark of messages that this port sends. For providers that may replace Message-IDs and do
-   * not name the copy in Sent. `of` makes the mark from the Message-ID with which a message is
-   * sent. `in` reads the mark from the header block of a copy; `null` if there is none.
+   * Whether messages that this port sends bear a mark (`formats/mime/message-mark.ts`), because the
+   * provider may replace Message-IDs. Copies in Sent are then recognised by it. Default: `false`.
    */
-  readonly sentMark?: {
-    of(messageIdHeader: string): string;
-    in(headers: string): string | null;
-  };
+  readonly marksSent?: boolean;
   /** Looks a message up among the sent ones. `traces` make more look-ups conclusive. */
   findSent(
     account: ProviderAccount,

@@ -1,6 +1,7 @@
 import type { StubUser } from '../directory/directory.ts';
 import type { Route } from '../http/routes.ts';
 import { GraphError, graphErrors, type Json, jsonBody, type StubRequest } from '../http/types.ts';
+import type { StubSettings } from '../settings.ts';
 import type { JsonForm } from '../mail/message-json.ts';
 import type { AccessToken } from '../oauth/token-store.ts';
 import type { World } from '../world.ts';
@@ -40,11 +41,12 @@ export function preferences(header: string | string[] | undefined): Map<string, 
   return found;
 }
 
-/** What `Prefer` says about the form of items. */
-export function formOf(prefer: Map<string, string>): JsonForm {
+/** The form of items that `Prefer` asks for. */
+export function formOf(prefer: Map<string, string>, { hidesOwnHeaders }: StubSettings): JsonForm {
   const bodyType = prefer.get('outlook.body-content-type')?.toLowerCase();
   return {
     immutable: prefer.get('idtype') === 'ImmutableId',
+    hidesOwnHeaders,
     ...(bodyType === 'text' || bodyType === 'html' ? { bodyType } : {}),
   };
 }

@@ -85,7 +85,7 @@ async function dispatch(
   const { value: route, params } = found;
   authorizeRoute(token, user, route);
   const prefer = preferences(request.headers.prefer);
-  const form = formOf(prefer);
+  const form = formOf(prefer, world.settings);
   requireIdType(world, request, form.immutable);
   const url = `${world.origin}${request.path}`;
   const context: GraphContext = { world, request, token, user, form, prefer, url };

@@ -25,6 +25,8 @@ export interface Filing {
   folderId: string;
   isRead?: boolean;
   isDraft?: boolean;
+  /** Whether it was written in this mailbox. Default: it was received. */
+  isOwn?: boolean;
   /** Default: now. */
   received?: Date;
 }
@@ -135,7 +137,10 @@ export class Mailbox {
     this.#logFolder(folder.id, 'removed');
   }
 
-  add(content: MessageContent, { folderId, received, isRead, isDraft }: Filing): StoredMessage {
+  add(
+    content: MessageContent,
+    { folderId, received, isRead, isDraft, isOwn }: Filing,
+  ): StoredMessage {
     const now = this.now();
     const message: StoredMessage = {
       ...content,
@@ -147,6 +152,7 @@ export class Mailbox {
       modified: now,
       isRead: isRead ?? false,
       isDraft: isDraft ?? false,
+      isOwn: isOwn ?? false,
       flag: { flagStatus: 'notFlagged' },
       categories: [],
       inferenceClassification: 'focused',

@@ -11,6 +11,8 @@ export interface JsonForm {
   immutable: boolean;
   /** With `Prefer: outlook.body-content-type`. */
   bodyType?: 'text' | 'html';
+  /** Setting `hidesOwnHeaders`. */
+  hidesOwnHeaders?: boolean;
 }
 
 /** The id of an item in the form that the request asks for. */
@@ -63,7 +65,7 @@ export function messageJson(message: StoredMessage, form: JsonForm): Json {
     bccRecipients: message.bcc.map(person),
     replyTo: message.replyTo.map(person),
     flag: message.flag,
-    internetMessageHeaders: message.headers,
+    ...(form.hidesOwnHeaders && message.isOwn ? {} : { internetMessageHeaders: message.headers }),
   };
 }
 

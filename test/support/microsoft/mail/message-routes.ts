@@ -94,8 +94,15 @@ function messagesIn(context: GraphContext, folder: string | undefined): StoredMe
 
 /** Header fields are properties, too (MS-OXPROPS, PS_INTERNET_HEADERS). */
 const INTERNET_HEADER = 'String {00020386-0000-0000-C000-000000000046} Name ';
+/** Header fields that have properties of their own (MS-OXPROPS). */
+const PROPERTIES: Readonly<Record<string, string>> = {
+  'in-reply-to': 'String 0x1042',
+  references: 'String 0x1039',
+};
 const headerProperties = ({ headers }: StoredMessage) =>
-  headers.map(({ name, value }) => ({ id: INTERNET_HEADER + name, value }));
+  headers.map(({ name, value }) => {
+    return { id: PROPERTIES[name.toLowerCase()] ?? INTERNET_HEADER + name, value };
+  });
 
 function list(context: GraphContext, { folder }: PathValues): StubAnswer {
   const { query } = context.request;
@@ -165,7 +172,7 @@ async function create(context: GraphContext, { folder }: PathValues): Promise<St
   const isDraft = isMime || !isMarkedAsSent(bodyOf(context));
   const message = mailbox.add(
     { ...content, from, sender: content.sender ?? own, sent: now },
-    { folderId: target.id, isDraft, isRead: true },
+    { folderId: target.id, isDraft, isRead: true, isOwn: true },
   );
   if (!isMime) mailbox.update(message, stateIn(bodyOf(context)));
   return shown(context, message, 201);
@@ -242,12 +249,15 @@ function expanded({ form, request }: GraphContext, message: StoredMessage): Json
   };
 }
 
+/** Present only if they are expanded. */
+const EXPANDED = ['attachments', 'singleValueExtendedProperties'];
+
 function shown(context: GraphContext, message: StoredMessage, status: number): StubAnswer {
   const { query } = context.request;
   const json = expanded(context, message);
   const names = query.get('$select');
   const kept = new URLSearchParams(
-    names === null ? [] : [['$select', `${names},${query.has('$expand') ? 'attachments' : ''}`]],
+    names === null ? [] : [['$select', [names, ...EXPANDED].join()]],
   );
   return { status, body: selected(json, kept, MESSAGE_ON_DEMAND) };
 }

@@ -51,6 +51,8 @@ export interface StoredMessage extends MessageContent, ItemIds {
   modified: Date;
   isRead: boolean;
   isDraft: boolean;
+  /** Whether it was written in this mailbox: it was not received. */
+  isOwn: boolean;
   flag: Json;
   categories: string[];
   inferenceClassification: 'focused' | 'other';

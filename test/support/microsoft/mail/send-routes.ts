@@ -59,7 +59,7 @@ function jsonMessage(body: Json, now: Date): MessageContent {
 const toSentItems =
   ({ user: { mailbox } }: GraphContext) =>
   (content: MessageContent) => {
-    mailbox.add(content, { folderId: mailbox.folderId('sentitems'), isRead: true });
+    mailbox.add(content, { folderId: mailbox.folderId('sentitems'), isRead: true, isOwn: true });
   };
 
 /** Sends a draft. Exchange moves it to Sent Items: its immutable id stays. */
@@ -107,6 +107,7 @@ function createReply(context: GraphContext, values: PathValues): StubAnswer {
     folderId: mailbox.folderId('drafts'),
     isDraft: true,
     isRead: true,
+    isOwn: true,
   });
   const id = context.form.immutable ? draft.immutableId : draft.restId;
   return {
