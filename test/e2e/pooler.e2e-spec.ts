@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import request from 'supertest';
+import { commitWaits } from '../../src/platform/database/commit-waits.ts';
 import { Database, SqlPool } from '../../src/platform/database/sql.ts';
 import { WORKER_LOCKS } from '../../src/platform/work/queue/queue-statements.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
@@ -47,6 +48,29 @@ describeWith(['pgbouncer'], 'behind PgBouncer', () => {
   };
   const connect = async ({ app }: TestApp) =>
     createAccount(app, await createApplication(app), { email: 'ada@sandbox.test', mirrored: true });
+
+  it('of sessions, connections are left whose commits wait for a synchronous standby', async () => {
+    const { url } = await pooler({ pool_mode: 'session', default_pool_size: 2 });
+    const pooled = new SqlPool({
+      url,
+      max: 1,
+      statementTimeoutMs: 30_000,
+      applicationName: 'test',
+    });
+    const [row] = await pooled.query<{ session: number }>('select pg_backend_pid() as session');
+    const waiting = pooled.query('select pg_sleep(20)').catch((error: unknown) => error);
+    try {
+      await until('the statement to run', async () => {
+        const running = `select from pg_stat_activity where pid = $1 and wait_event = 'PgSleep'`;
+        return (await direct.query(running, [row?.session])).length === 1;
+      });
+      commitWaits.note(true, [row?.session ?? 0]);
+      expect(await waiting).toMatchObject({ code: 'UNCONFIRMED' });
+    } finally {
+      commitWaits.note(false, []);
+      await pooled.close();
+    }
+  });
 
   const settingsOf = (sql: Pick<SqlPool, 'query'>) =>
     sql.query(

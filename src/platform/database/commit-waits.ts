@@ -30,22 +30,20 @@ class UnconfirmedCommitError extends Error {
 /** A statement with one of these words may write, or lock rows, and then waits like a write. */
 const MAY_WRITE = /\b(insert|update|delete|merge|truncate|nextval|setval|for (key )?share)\b/i;
 
-/** What the driver's type of a client leaves out: the process id of its session on the server. */
-const sessionOf = (client: pg.ClientBase): number | null =>
-  (client as unknown as { processID: number | null }).processID;
-
 /** Whether commits of this process end. There is one, because all pools have the same server. */
 class CommitWaits {
   readonly #log = new Logger('Database');
-  readonly #clients = new Set<pg.ClientBase>();
+  /** Process ids of the sessions on the server. */
+  readonly #sessions = new Map<pg.ClientBase, number>();
   #waiting = false;
 
-  /** Follows the connections of a pool, so that `note` can give up those whose commits wait. */
-  watch(pool: pg.Pool): void {
-    pool.on('connect', (client) => {
-      this.#clients.add(client);
-      client.once('end', () => this.#clients.delete(client));
-    });
+  /**
+   * Follows a connection until it ends, so that `note` can give it up if its commit waits.
+   * @param session process id of its session on the server (`pg_backend_pid`)
+   */
+  watch(client: pg.ClientBase, session: number): void {
+    this.#sessions.set(client, session);
+    client.once('end', () => this.#sessions.delete(client));
   }
 
   /**
@@ -63,10 +61,8 @@ class CommitWaits {
       );
     this.#waiting = waiting;
     if (!waiting) return;
-    for (const client of this.#clients) {
-      const session = sessionOf(client);
-      if (session !== null && sessions.includes(session)) cut(client, new UnconfirmedCommitError());
-    }
+    for (const [client, session] of this.#sessions)
+      if (sessions.includes(session)) cut(client, new UnconfirmedCommitError());
   }
 
   /**

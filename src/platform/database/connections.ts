@@ -1,4 +1,5 @@
 import pg from 'pg';
+import { commitWaits } from './commit-waits.ts';
 import { databaseTrouble } from './health/database-trouble.ts';
 import { SERVER_COLUMNS, type ServerRow, timelines } from './health/timelines.ts';
 import { parseTimestamp } from './timestamps.ts';
@@ -77,9 +78,15 @@ const settingsList = (settings: SessionSettings): string =>
     .map(([name, value]) => `set_config('${name}', '${value}', false)`)
     .join(', ');
 
+/** The driver knows the process id, too, but behind a pooler that is the pooler's. */
+const SESSION = 'pg_backend_pid() as session';
+interface SessionRow {
+  session: number;
+}
+
 /**
- * Prepares a new connection in one round trip: sets its settings, and reads which server it leads
- * to (docs/adr/0127).
+ * Prepares a new connection in one round trip: sets its settings, and reads to which server
+ * (docs/adr/0127) and to which of its sessions the connection leads.
  * @param settings select list of settings; default: none
  * @throws {OldTimelineError} if the server was replaced: close the connection
  */
@@ -91,11 +98,13 @@ export async function greet(
   // The clients of a pool are of this class, although its type does not say so.
   const read = <R extends object>(list: string) =>
     answered<R & pg.QueryResultRow>(client as pg.Client, limitMs, { text: `select ${list}` });
+  const list = settings ? `${settings}, ${SESSION}` : SESSION;
   if (timelines.readable) {
     try {
-      const list = settings ? `${settings}, ${SERVER_COLUMNS}` : SERVER_COLUMNS;
-      const [row] = (await read<ServerRow>(list)).rows;
-      if (row) timelines.admit(client, row);
+      const [row] = (await read<ServerRow & SessionRow>(`${list}, ${SERVER_COLUMNS}`)).rows;
+      if (!row) return;
+      commitWaits.watch(client, row.session);
+      timelines.admit(client, row);
       return;
     } catch (error) {
       const { code } = error as { code?: unknown };
@@ -103,7 +112,8 @@ export async function greet(
       timelines.noteUnreadable(error);
     }
   }
-  if (settings) await read(settings);
+  const [row] = (await read<SessionRow>(list)).rows;
+  if (row) commitWaits.watch(client, row.session);
 }
 
 /**

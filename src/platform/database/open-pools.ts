@@ -1,5 +1,4 @@
 import type pg from 'pg';
-import { commitWaits } from './commit-waits.ts';
 import { watchWrites } from './health/refused-writes.ts';
 
 /** A pool of database connections of this process. */
@@ -22,13 +21,11 @@ export function openPools(): Iterable<OpenPool> {
 }
 
 /**
- * Lists a pool, for metrics, until it has ended. Watches its writes for the readiness check, and
- * its commits.
+ * Lists a pool, for metrics, until it has ended. Watches its writes for the readiness check.
  */
 export function listPool(name: string, pool: pg.Pool): OpenPool {
   openPools();
   watchWrites(pool);
-  commitWaits.watch(pool);
   const one = { name, pool, max: pool.options.max, waits: 0 };
   listed.add(one);
   return one;
