@@ -8,9 +8,14 @@ const THREADS_AT_ONCE = 5_000;
 
 /** Names of folders or labels: the standard ones first, then a user's own. */
 export const FOLDER_NAMES = [
-  'inbox', 'sent', 'drafts', 'trash', 'spam', 'archive',
+  'inbox',
+  'sent',
+  'drafts',
+  'trash',
+  'spam',
+  'archive',
   ...Array.from({ length: 14 }, (_, number) => `Project ${number}`),
-] as const; // prettier-ignore
+] as const;
 
 const FOLDERS = `
   insert into folder (id, account_id, provider_id, name, display_name, created_at, updated_at)

@@ -37,9 +37,12 @@ export function mailboxMessage(number: number): Buffer {
     'Content-Type: text/html; charset=utf-8',
     'Content-Transfer-Encoding: quoted-printable',
     '',
-    ...Array.from({ length: 24 }, () => `<p style=3D"margin:0">${SENTENCE.slice(0, 40)}=\r\n${SENTENCE.slice(40)}</p>`),
+    ...Array.from(
+      { length: 24 },
+      () => `<p style=3D"margin:0">${SENTENCE.slice(0, 40)}=\r\n${SENTENCE.slice(40)}</p>`,
+    ),
     '--texts--',
-  ]; // prettier-ignore
+  ];
   const body = number % ATTACHMENT_EVERY === 0 ? withAttachment(alternative) : alternative;
   return Buffer.from(
     [

@@ -28,11 +28,19 @@ interface Screenshot {
 const load = <T>(file: string): Promise<T> => import(path.join(CONSOLE, file)) as Promise<T>;
 
 async function screenshots(): Promise<Record<string, Screenshot>> {
-  const layout = await load<typeof import('../src/operator/console/kit/layout.ts')>('kit/layout.js'); // prettier-ignore
-  const overview = await load<typeof import('../src/operator/console/pages/overview/overview.page.ts')>('pages/overview/overview.page.js'); // prettier-ignore
-  const jobs = await load<typeof import('../src/operator/console/pages/jobs.page.ts')>('pages/jobs.page.js'); // prettier-ignore
-  const job = await load<typeof import('../src/operator/console/pages/job.page.ts')>('pages/job.page.js'); // prettier-ignore
-  const account = await load<typeof import('../src/operator/console/pages/account.page.ts')>('pages/account.page.js'); // prettier-ignore
+  const layout =
+    await load<typeof import('../src/operator/console/kit/layout.ts')>('kit/layout.js');
+  const overview = await load<
+    typeof import('../src/operator/console/pages/overview/overview.page.ts')
+  >('pages/overview/overview.page.js');
+  const jobs =
+    await load<typeof import('../src/operator/console/pages/jobs.page.ts')>('pages/jobs.page.js');
+  const job =
+    await load<typeof import('../src/operator/console/pages/job.page.ts')>('pages/job.page.js');
+  const account =
+    await load<typeof import('../src/operator/console/pages/account.page.ts')>(
+      'pages/account.page.js',
+    );
   const same = (text: string) => text;
   const view = { now: NOW, notice: null };
   const items = jobSamples(NOW, same);
@@ -44,8 +52,11 @@ async function screenshots(): Promise<Record<string, Screenshot>> {
     'console-jobs': jobs.jobsPage(VIEWER, list, {}, view),
     'console-job': job.jobPage(VIEWER, jobDetailsSample(NOW, same), details),
     'console-confirm': jobs.jobActionPage(VIEWER, 'cancel', asked),
-    'console-account': account.accountPage(VIEWER, accountSample(NOW, same), { ...view, tokens: [] }),
-  }; // prettier-ignore
+    'console-account': account.accountPage(VIEWER, accountSample(NOW, same), {
+      ...view,
+      tokens: [],
+    }),
+  };
   const styles = `<style>${layout.STYLES_FILE.content}</style>`;
   const documents = Object.fromEntries(
     Object.entries(pages).map(([name, page]) => [

@@ -17,14 +17,20 @@ const DAY_S = 86_400;
  * time.
  */
 const QUESTIONS: Readonly<Record<string, [path: string, body: object]>> = {
-  'all people, half an hour, every quarter of an hour': ['availability', { duration_minutes: 30, interval_minutes: 15 }],
-  'the same with buffers': ['availability', { duration_minutes: 30, interval_minutes: 15, buffer: 15 }],
+  'all people, half an hour, every quarter of an hour': [
+    'availability',
+    { duration_minutes: 30, interval_minutes: 15 },
+  ],
+  'the same with buffers': [
+    'availability',
+    { duration_minutes: 30, interval_minutes: 15, buffer: 15 },
+  ],
   'one person of a rotation': [
     'availability',
     { duration_minutes: 30, interval_minutes: 30, round_robin: 'max-availability' },
   ],
   'free/busy': ['free-busy', {}],
-}; // prettier-ignore
+};
 
 async function ask({ port }: Program, token: string, path: string, body: object): Promise<number> {
   const begun = performance.now();

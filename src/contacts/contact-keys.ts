@@ -2,8 +2,14 @@ import { ADDRESS_PARTS, type ContactFields } from '../providers/port/contact-con
 
 /** Filters of `GET /contacts` that match a contact's content. `group` matches ids of groups. */
 export const KEY_FIELDS = [
-  'email', 'phone_number', 'street_address', 'postal_code', 'state', 'country', 'group',
-] as const; // prettier-ignore
+  'email',
+  'phone_number',
+  'street_address',
+  'postal_code',
+  'state',
+  'country',
+  'group',
+] as const;
 export type KeyField = (typeof KEY_FIELDS)[number];
 
 /** Longer values are compared by their first characters, so that they fit an index. */
@@ -31,10 +37,12 @@ export function keysOf(fields: ContactFields): Key[] {
     ...fields.phone_numbers.map(({ number }) => ['phone_number', number] as [KeyField, string]),
     ...fields.physical_addresses.flatMap((address) =>
       address.format === 'structured'
-        ? ADDRESS_PARTS.filter((part) => part !== 'city').map((part) => [part, address[part]] as [KeyField, string])
+        ? ADDRESS_PARTS.filter((part) => part !== 'city').map(
+            (part) => [part, address[part]] as [KeyField, string],
+          )
         : [],
     ),
-  ]; // prettier-ignore
+  ];
   const keys = new Map<string, Key>();
   for (const [field, given] of found) {
     const value = filterKey(field, given);

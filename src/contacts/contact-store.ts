@@ -75,7 +75,12 @@ export async function insertContacts(
   });
   const inserted = await sql.query<{ id: string }>(INSERT, [accountId, JSON.stringify(rows), at]);
   const ids = new Set(idsOf(inserted));
-  await writeKeys(sql, accountId, contacts.filter(({ id }) => ids.has(id)), at); // prettier-ignore
+  await writeKeys(
+    sql,
+    accountId,
+    contacts.filter(({ id }) => ids.has(id)),
+    at,
+  );
   return ids;
 }
 

@@ -28,10 +28,21 @@ import {
   toReadContactView,
 } from './contacts.mapper.ts';
 import {
-  contactGroupList, contactList, contactView, createContact, type CreateContact, listContactsQuery,
-  type ListContactsQuery, listGroupsQuery, type ListGroupsQuery, pictureBytes, readContactQuery, type ReadContactQuery, updateContact,
+  contactGroupList,
+  contactList,
+  contactView,
+  createContact,
+  type CreateContact,
+  listContactsQuery,
+  type ListContactsQuery,
+  listGroupsQuery,
+  type ListGroupsQuery,
+  pictureBytes,
+  readContactQuery,
+  type ReadContactQuery,
+  updateContact,
   type UpdateContact,
-} from './contacts.schema.ts'; // prettier-ignore
+} from './contacts.schema.ts';
 import { ContactsService, type WrittenContact } from './contacts.service.ts';
 
 const WRITE = { anyScope: SCOPES_FOR.writeContacts, write: true } as const;

@@ -165,12 +165,10 @@ export const listContactsQuery = z.object({
   postal_code: queryText().optional(),
   state: queryText().optional(),
   country: queryText().optional(),
-  source: z
-    .enum(['address_book', 'inbox'], { error: 'must be address_book or inbox' })
-    .optional(),
+  source: z.enum(['address_book', 'inbox'], { error: 'must be address_book or inbox' }).optional(),
   group: queryText().optional().describe('Id of a group'),
   recurse: queryBoolean().optional().describe('True to include the groups below `group`'),
-}); // prettier-ignore
+});
 export type ListContactsQuery = z.infer<typeof listContactsQuery>;
 
 /** Query of `GET /contacts/{id}`. */

@@ -50,13 +50,28 @@ export type SendRoute = (typeof SEND_ROUTES)[number];
 
 /** All actions of jobs. */
 export const JOB_ACTIONS = [
-  'new_outbox', 'send_message',
-  'create_calendar', 'update_calendar', 'delete_calendar',
-  'create_event', 'update_event', 'delete_event',
-  'notify_participants', 'send_invitation',
-  'update_message', 'save_draft', 'delete_draft', 'save_sent_email',
-  'create_folder', 'update_folder', 'delete_folder',
-  'create_label', 'update_label', 'delete_label',
-  'create_contact', 'update_contact', 'delete_contact',
-] as const; // prettier-ignore
+  'new_outbox',
+  'send_message',
+  'create_calendar',
+  'update_calendar',
+  'delete_calendar',
+  'create_event',
+  'update_event',
+  'delete_event',
+  'notify_participants',
+  'send_invitation',
+  'update_message',
+  'save_draft',
+  'delete_draft',
+  'save_sent_email',
+  'create_folder',
+  'update_folder',
+  'delete_folder',
+  'create_label',
+  'update_label',
+  'delete_label',
+  'create_contact',
+  'update_contact',
+  'delete_contact',
+] as const;
 export type JobAction = (typeof JOB_ACTIONS)[number];

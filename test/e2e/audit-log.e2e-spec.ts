@@ -115,8 +115,12 @@ describe('the audit log', () => {
     await request(server.url)
       .post(`/a/${application.clientId}/webhooks`)
       .set(application.secretBasic)
-      .send({ callback_url: 'http://127.0.0.1:1/hook?key=hidden', triggers: ['message.created'], state: 'inactive' })
-      .expect(200); // prettier-ignore
+      .send({
+        callback_url: 'http://127.0.0.1:1/hook?key=hidden',
+        triggers: ['message.created'],
+        state: 'inactive',
+      })
+      .expect(200);
     const entries = await own(application, 'limit=3');
     expect(entries.map(({ action, account_id }) => [action, account_id])).toEqual([
       ['webhook.create', null],

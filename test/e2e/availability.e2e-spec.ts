@@ -1,8 +1,11 @@
 import request from 'supertest';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
-  createAccount, createApplication, type TestAccount, type TestApplication,
-} from '../support/factories.ts'; // prettier-ignore
+  createAccount,
+  createApplication,
+  type TestAccount,
+  type TestApplication,
+} from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
@@ -174,8 +177,11 @@ describe('availability', () => {
            metadata, round_robin_order, created_at, updated_at)
          select gen_random_uuid(), account_id, calendar_id, id, to_timestamp($2), '', '', '', when_value, to_timestamp($3),
            to_timestamp($4), true, false, 'confirmed', false, '[]', '[]', '{}', '{}', now(), now() from event where id = $1`,
-        series, MONDAY + 8 * HOUR, MONDAY + 20 * HOUR, MONDAY + 21 * HOUR,
-      ); // prettier-ignore
+        series,
+        MONDAY + 8 * HOUR,
+        MONDAY + 20 * HOUR,
+        MONDAY + 21 * HOUR,
+      );
       expect((await busy())[0]).toEqual([20, 21]);
     });
 

@@ -44,10 +44,24 @@ describe('/calendars', () => {
     );
 
   it('cannot be written for an account without a calendar server, and neither can events', async () => {
-    const settings = { imap_host: 'imap.example.test', imap_port: 993, imap_security: 'tls', imap_username: 'ada', imap_password: 'a-secret-password', smtp_host: 'smtp.example.test', smtp_port: 465, smtp_security: 'tls', smtp_username: 'ada', smtp_password: 'a-secret-password' };
+    const settings = {
+      imap_host: 'imap.example.test',
+      imap_port: 993,
+      imap_security: 'tls',
+      imap_username: 'ada',
+      imap_password: 'a-secret-password',
+      smtp_host: 'smtp.example.test',
+      smtp_port: 465,
+      smtp_security: 'tls',
+      smtp_username: 'ada',
+      smtp_password: 'a-secret-password',
+    };
     const bo = await createAccount(server.app, application, { provider: 'imap', settings });
     const when = { time: 1_900_000_000 };
-    for (const [path, body] of [['/calendars', { name: 'Team' }], ['/events', { calendar_id: UNKNOWN, when }]] as const) {
+    for (const [path, body] of [
+      ['/calendars', { name: 'Team' }],
+      ['/events', { calendar_id: UNKNOWN, when }],
+    ] as const) {
       const response = await call('post', path, bo).send(body);
       expect([response.status, response.body.message]).toEqual([
         400,
@@ -56,7 +70,7 @@ describe('/calendars', () => {
     }
     expect((await call('get', '/calendars', bo)).body).toEqual([]);
     expect((await call('get', '/job-statuses', bo)).body).toEqual([]);
-  }); // prettier-ignore
+  });
 
   describe('POST', () => {
     it('creates a calendar at once and starts a job for the provider write', async () => {

@@ -28,23 +28,47 @@ describe('requests and responses, as the official clients send and read them', (
     it.each([
       ['a list', () => client().get('/job-statuses').set(ada.bearer), 200],
       ['an object', () => client().get('/account').set(ada.bearer), 200],
-      ['a new message', () => client().post('/v2/outbox').set(ada.bearer).send({ to: [bo], send_at: later() }), 202],
+      [
+        'a new message',
+        () =>
+          client()
+            .post('/v2/outbox')
+            .set(ada.bearer)
+            .send({ to: [bo], send_at: later() }),
+        202,
+      ],
       ['an error', () => client().get('/nothing-here'), 404],
       ['a refused token', () => client().get('/account'), 401],
-      ['a refused body', () => client().post('/calendars').set(ada.bearer).type('json').send('{'), 400],
+      [
+        'a refused body',
+        () => client().post('/calendars').set(ada.bearer).type('json').send('{'),
+        400,
+      ],
       ['an error of the integrations address', () => client().get('/connect/grants'), 401],
-      ['a list of the integrations address', () => client().get('/connect/grants').set(application.basic), 200],
-      ['an application', () => client().get(`/a/${application.clientId}`).set(application.secretBasic), 200],
+      [
+        'a list of the integrations address',
+        () => client().get('/connect/grants').set(application.basic),
+        200,
+      ],
+      [
+        'an application',
+        () => client().get(`/a/${application.clientId}`).set(application.secretBasic),
+        200,
+      ],
       ['a health check', () => client().get('/health/ready'), 200],
       ['the API document', () => client().get('/openapi.json'), 200],
-      ['a request with headers that are too long', () => client().get(`/account?x=${'x'.repeat(20_000)}`), 431],
+      [
+        'a request with headers that are too long',
+        () => client().get(`/account?x=${'x'.repeat(20_000)}`),
+        431,
+      ],
     ] as const)('is exactly application/json in the response to %s', async (_, send, status) => {
       const response = await send();
       expect(response.status).toBe(status);
       expect(response.headers['content-type']).toBe('application/json');
       expect(response.headers['content-length']).toBe(String(Buffer.byteLength(response.text)));
       expect(() => JSON.parse(response.text) as unknown).not.toThrow();
-    }); // prettier-ignore
+    });
 
     it('is exactly application/json in the response to something that is not HTTP', async () => {
       const socket = net.connect(Number(new URL(server.url).port), '127.0.0.1');

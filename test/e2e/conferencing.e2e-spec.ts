@@ -520,7 +520,11 @@ describe('conferencing', () => {
         await successful(await create('Zoom Meeting')),
       ];
       for (const { id } of [broken, other])
-        await rowsOf(server, `update event set title = 'New', version = version + 1, provider_version = version + 1 where id = $1`, [id]); // prettier-ignore
+        await rowsOf(
+          server,
+          `update event set title = 'New', version = version + 1, provider_version = version + 1 where id = $1`,
+          [id],
+        );
       await rowsOf(server, `update event set autocreate = autocreate - 'settings' where id = $1`, [
         broken.id,
       ]);
@@ -543,19 +547,55 @@ describe('conferencing', () => {
   });
 
   it.each([
-    ['both details and autocreate', { provider: 'Google Meet', details: { url: 'https://x.test' }, autocreate: {} }, 'cannot be used together'],
-    ['neither details nor autocreate', { provider: 'Google Meet' }, 'details or autocreate is required'],
-    ['a provider that has not been set up', { provider: 'WebEx', autocreate: {} }, 'no conferencing service is set up for WebEx'],
-    ['an unknown provider name', { provider: 'Jitsi', autocreate: {} }, 'must be one of Zoom Meeting'],
-    ['settings for a meeting of kind "link"', { provider: 'Google Meet', autocreate: { settings: { password: 'x' } } }, 'no settings'],
-    ['a long password', { provider: 'Zoom Meeting', autocreate: { settings: { password: 'x'.repeat(11) } } }, 'autocreate.settings.password'],
-    ['nested settings', { provider: 'Zoom Meeting', autocreate: { settings: { settings: { a: { b: 1 } } } } }, 'autocreate.settings.settings.a'],
-    ['settings that are a string', { provider: 'Zoom Meeting', autocreate: { settings: 'x' } }, 'autocreate.settings'],
-    ['settings that are too long', { provider: 'Zoom Meeting', autocreate: { settings: { x: 'y'.repeat(9000) } } }, 'autocreate.settings'],
+    [
+      'both details and autocreate',
+      { provider: 'Google Meet', details: { url: 'https://x.test' }, autocreate: {} },
+      'cannot be used together',
+    ],
+    [
+      'neither details nor autocreate',
+      { provider: 'Google Meet' },
+      'details or autocreate is required',
+    ],
+    [
+      'a provider that has not been set up',
+      { provider: 'WebEx', autocreate: {} },
+      'no conferencing service is set up for WebEx',
+    ],
+    [
+      'an unknown provider name',
+      { provider: 'Jitsi', autocreate: {} },
+      'must be one of Zoom Meeting',
+    ],
+    [
+      'settings for a meeting of kind "link"',
+      { provider: 'Google Meet', autocreate: { settings: { password: 'x' } } },
+      'no settings',
+    ],
+    [
+      'a long password',
+      { provider: 'Zoom Meeting', autocreate: { settings: { password: 'x'.repeat(11) } } },
+      'autocreate.settings.password',
+    ],
+    [
+      'nested settings',
+      { provider: 'Zoom Meeting', autocreate: { settings: { settings: { a: { b: 1 } } } } },
+      'autocreate.settings.settings.a',
+    ],
+    [
+      'settings that are a string',
+      { provider: 'Zoom Meeting', autocreate: { settings: 'x' } },
+      'autocreate.settings',
+    ],
+    [
+      'settings that are too long',
+      { provider: 'Zoom Meeting', autocreate: { settings: { x: 'y'.repeat(9000) } } },
+      'autocreate.settings',
+    ],
   ])('refuses an event with %s', async (_, conferencing, words) => {
     await setUpLink();
     await setUpZoom().expect(200);
     const refused = await post(conferencing);
     expect([refused.status, refused.body.message]).toEqual([400, expect.stringContaining(words)]);
-  }); // prettier-ignore
+  });
 });

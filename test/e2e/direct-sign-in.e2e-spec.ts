@@ -189,21 +189,52 @@ describe('accounts that sign in without a page', () => {
 
   // RFC 6749 section 5.2 requires the header with status 401.
   it.each([
-    ['of an unknown client', 401, { error: 'invalid_client', error_description: 'no such app' }, 400, 'grant.provider_error', 'answered invalid_client: no such app'],
-    ['of an unknown client with status 400', 400, { error: 'invalid_client' }, 400, 'grant.provider_error', 'answered invalid_client'],
-    ['of an invalid token', 401, { error: 'invalid_grant' }, 400, 'grant.credentials_refused', 'answered invalid_grant'],
+    [
+      'of an unknown client',
+      401,
+      { error: 'invalid_client', error_description: 'no such app' },
+      400,
+      'grant.provider_error',
+      'answered invalid_client: no such app',
+    ],
+    [
+      'of an unknown client with status 400',
+      400,
+      { error: 'invalid_client' },
+      400,
+      'grant.provider_error',
+      'answered invalid_client',
+    ],
+    [
+      'of an invalid token',
+      401,
+      { error: 'invalid_grant' },
+      400,
+      'grant.credentials_refused',
+      'answered invalid_grant',
+    ],
     ['without a reason', 401, 'Sign in first', 400, 'grant.provider_error', 'answered 401'],
-    ['of an issuer that is out of order', 503, { error: 'temporarily_unavailable' }, 503, 'grant.provider_unavailable', 'answered'],
-  ])('get the reason for a refusal %s that has a WWW-Authenticate header', async (_, status, answer, expected, type, words) => {
-    await register('google', { client_id: 'ours', client_secret: 'our-client-secret' });
-    issuer.tokenAnswer = { status, challenge: 'Basic realm="token endpoint"', body: answer };
-    const { status: answered, body } = await post('/connect/grants', {
-      provider: 'google',
-      settings: { google_refresh_token: 'their-refresh-token' },
-    });
-    expect([answered, body.error.type]).toEqual([expected, type]);
-    expect(body.error.message).toContain(words);
-  }); // prettier-ignore
+    [
+      'of an issuer that is out of order',
+      503,
+      { error: 'temporarily_unavailable' },
+      503,
+      'grant.provider_unavailable',
+      'answered',
+    ],
+  ])(
+    'get the reason for a refusal %s that has a WWW-Authenticate header',
+    async (_, status, answer, expected, type, words) => {
+      await register('google', { client_id: 'ours', client_secret: 'our-client-secret' });
+      issuer.tokenAnswer = { status, challenge: 'Basic realm="token endpoint"', body: answer };
+      const { status: answered, body } = await post('/connect/grants', {
+        provider: 'google',
+        settings: { google_refresh_token: 'their-refresh-token' },
+      });
+      expect([answered, body.error.type]).toEqual([expected, type]);
+      expect(body.error.message).toContain(words);
+    },
+  );
 
   it.each([null, ''])('may get tokens with %j for members that do not apply', async (nothing) => {
     await register('google', { client_id: 'ours', client_secret: 'our-client-secret' });

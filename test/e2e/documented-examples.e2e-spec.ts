@@ -6,7 +6,13 @@ import {
 import { DocumentedApi } from '../support/examples/documented.ts';
 import { ExampleReader, type Step } from '../support/examples/reader.ts';
 import { invite } from '../support/examples/invitation.ts';
-import { ADMIN_ENDS, ADMIN_STEPS, API_ENDS, API_STEPS, NOT_TRIED } from '../support/examples/steps.ts'; // prettier-ignore
+import {
+  ADMIN_ENDS,
+  ADMIN_STEPS,
+  API_ENDS,
+  API_STEPS,
+  NOT_TRIED,
+} from '../support/examples/steps.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { createOperator } from '../support/operators.ts';
 import { Receiver } from '../support/receiver.ts';

@@ -274,9 +274,12 @@ describe('drafts with files', () => {
 
   it('keep an attachment when its message is deleted', async () => {
     await deliver(server, ada, [
-      'Subject: Source', 'Content-Type: text/plain; name="source.txt"',
-      'Content-Disposition: attachment; filename="source.txt"', '', 'Good day.',
-    ]); // prettier-ignore
+      'Subject: Source',
+      'Content-Type: text/plain; name="source.txt"',
+      'Content-Disposition: attachment; filename="source.txt"',
+      '',
+      'Good day.',
+    ]);
     const [file] = await until('the file', async () => {
       const found = await ok<File[]>('get', '/files?filename=source.txt');
       return found.length > 0 && found;

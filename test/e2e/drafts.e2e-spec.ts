@@ -75,14 +75,33 @@ describe('/drafts', () => {
 
   it('creates, changes and deletes a draft, here at once and then at the provider', async () => {
     const draft = await ok('post', '/drafts', {
-      to: [BO], cc: [], bcc: [{ email: 'hidden@example.test' }], from: [], reply_to: [], date: null, events: [],
-      labels: [], file_ids: [], subject: 'Grüße', body: '<p>Hello Bo</p>', metadata: { team: 'sales' },
-    }); // prettier-ignore
+      to: [BO],
+      cc: [],
+      bcc: [{ email: 'hidden@example.test' }],
+      from: [],
+      reply_to: [],
+      date: null,
+      events: [],
+      labels: [],
+      file_ids: [],
+      subject: 'Grüße',
+      body: '<p>Hello Bo</p>',
+      metadata: { team: 'sales' },
+    });
     expect(draft).toMatchObject({
-      object: 'draft', version: 0, subject: 'Grüße', snippet: 'Hello Bo', unread: false, to: [BO], cc: [],
-      from: [{ email: ada.email, name: 'Test User' }], metadata: { team: 'sales' }, reply_to_message_id: null,
-      folder: { name: 'drafts' }, thread_id: expect.any(String),
-    }); // prettier-ignore
+      object: 'draft',
+      version: 0,
+      subject: 'Grüße',
+      snippet: 'Hello Bo',
+      unread: false,
+      to: [BO],
+      cc: [],
+      from: [{ email: ada.email, name: 'Test User' }],
+      metadata: { team: 'sales' },
+      reply_to_message_id: null,
+      folder: { name: 'drafts' },
+      thread_id: expect.any(String),
+    });
     await done(draft);
     expect(await atProvider()).toEqual([expect.stringContaining('Bcc: hidden@example.test')]);
     const changed = await ok('put', `/drafts/${draft.id}`, {

@@ -59,9 +59,10 @@ describe('single instances of recurring events', () => {
     (await ok('get', `/events?${filter}`)) as unknown as Body[];
   const expanded = async (more = '') => {
     const events = await list(`expand_recurring=true&${WINDOW}${more}`);
-    return events.map(({ title, when }) =>
-      `${String(title)} ${new Date((when as { start_time: number }).start_time * 1000).toISOString().slice(5, 16)}`,
-    ); // prettier-ignore
+    return events.map(
+      ({ title, when }) =>
+        `${String(title)} ${new Date((when as { start_time: number }).start_time * 1000).toISOString().slice(5, 16)}`,
+    );
   };
   const create = (body: object) => ok('post', '/events', { calendar_id: calendar, ...body });
   const query = <R extends object>(text: string, ...values: unknown[]) =>
@@ -115,8 +116,12 @@ describe('single instances of recurring events', () => {
       { start: '20300401T070000Z', title: 'moved', status: 'confirmed' },
     ]);
     expect(await expanded()).toEqual([
-      'weekly 03-18T08:00', 'weekly 03-25T08:00', 'moved 04-01T12:00', 'weekly 04-08T07:00', 'weekly 04-15T07:00',
-    ]); // prettier-ignore
+      'weekly 03-18T08:00',
+      'weekly 03-25T08:00',
+      'moved 04-01T12:00',
+      'weekly 04-08T07:00',
+      'weekly 04-15T07:00',
+    ]);
     // The virtual id and the id of the stored event both name the instance.
     const again = await written(await ok('patch', `/events/${id}`, { title: 'again' }));
     expect(again.id).toBe(changed.id);
@@ -196,20 +201,36 @@ describe('single instances of recurring events', () => {
 
   it('uses dates for instances of all-day series', async () => {
     const daily = await written(
-      await create({ title: 'daily', when: { date: '2030-03-29' }, recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=4'] } }),
+      await create({
+        title: 'daily',
+        when: { date: '2030-03-29' },
+        recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=4'] },
+      }),
     );
     const moved = await written(
-      await ok('put', `/events/${daily.id}_20300331`, { when: { start_date: '2030-04-05', end_date: '2030-04-06' } }),
+      await ok('put', `/events/${daily.id}_20300331`, {
+        when: { start_date: '2030-04-05', end_date: '2030-04-06' },
+      }),
     );
-    expect(moved).toMatchObject({ original_start_time: at('2030-03-31T00:00:00Z'), when: { start_date: '2030-04-05' } });
+    expect(moved).toMatchObject({
+      original_start_time: at('2030-03-31T00:00:00Z'),
+      when: { start_date: '2030-04-05' },
+    });
     await written(await ok('delete', `/events/${daily.id}_20300330`));
-    expect(await atProvider(daily.id)).toMatchObject([{ start: '20300330', status: 'cancelled' }, { start: '20300331' }]);
+    expect(await atProvider(daily.id)).toMatchObject([
+      { start: '20300330', status: 'cancelled' },
+      { start: '20300331' },
+    ]);
     const events = await list(`expand_recurring=true&${WINDOW}`);
     expect(events.map(({ when }) => (when as { date?: string }).date ?? 'moved')).toEqual([
-      '2030-03-29', '2030-04-01', 'moved',
-    ]); // prettier-ignore
-    expect((await call('put', `/events/${daily.id}_20300331T000000Z`, { title: 'x' })).status).toBe(200);
-  }); // prettier-ignore
+      '2030-03-29',
+      '2030-04-01',
+      'moved',
+    ]);
+    expect((await call('put', `/events/${daily.id}_20300331T000000Z`, { title: 'x' })).status).toBe(
+      200,
+    );
+  });
 
   it('cancels changed instances that a shortened series no longer contains, sends webhooks, and keeps the others', async () => {
     const weekly = await written(await create(WEEKLY));
@@ -251,13 +272,20 @@ describe('single instances of recurring events', () => {
     const start = at('2030-03-18T10:00:00Z');
     const when = { start_time: start, end_time: start + HOUR };
     await written(await ok('put', `/events/${weekly.id}`, { when }));
-    const left = ['weekly 03-18T10:00', 'weekly 04-01T09:00', 'weekly 04-08T09:00', 'weekly 04-15T09:00']; // prettier-ignore
+    const left = [
+      'weekly 03-18T10:00',
+      'weekly 04-01T09:00',
+      'weekly 04-08T09:00',
+      'weekly 04-15T09:00',
+    ];
     expect(await expanded()).toEqual(left);
     // A client that sends back what it has read, with yet another time.
     const { recurrence } = await ok('get', `/events/${weekly.id}`);
     const later = { start_time: start + HOUR, end_time: start + 2 * HOUR };
     await written(await ok('put', `/events/${weekly.id}`, { when: later, recurrence }));
-    expect(await expanded()).toEqual(left.map((one) => one.replace('T09', 'T10').replace('03-18T10', '03-18T11'))); // prettier-ignore
+    expect(await expanded()).toEqual(
+      left.map((one) => one.replace('T09', 'T10').replace('03-18T10', '03-18T11')),
+    );
   });
 
   it('restores a deleted instance when its EXDATE is removed', async () => {

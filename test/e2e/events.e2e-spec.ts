@@ -222,7 +222,10 @@ describe('/events', () => {
     it('shows a zone for every time, and stores none if a client sends the shown zone back', async () => {
       const zones = 'select when_value from event where id = $1';
       const recurrence = { rrule: ['RRULE:FREQ=DAILY;COUNT=2'], timezone: 'Europe/Berlin' };
-      for (const [more, zone] of [[{}, 'UTC'], [{ recurrence }, 'Europe/Berlin']] as const) {
+      for (const [more, zone] of [
+        [{}, 'UTC'],
+        [{ recurrence }, 'Europe/Berlin'],
+      ] as const) {
         const event = await create({ when: { start_time: START, end_time: START + 60 }, ...more });
         expect(event['when']).toMatchObject({ start_timezone: zone, end_timezone: zone });
         const [before] = await query(zones, event.id);
@@ -230,7 +233,7 @@ describe('/events', () => {
         expect(saved.body.when).toEqual(event['when']);
         expect(await query(zones, event.id)).toEqual([before]);
       }
-    }); // prettier-ignore
+    });
 
     it('stores all-day events in the time zone of the calendar', async () => {
       calendar = await createCalendar({ name: 'Berlin', timezone: 'Europe/Berlin' });
@@ -568,27 +571,40 @@ describe('/events', () => {
       const { id, notifications } = await create({
         when: { time: start },
         participants: [BO, { ...BO, email: 'cy@example.test', status: 'no' }],
-        notifications: [EMAIL, { ...SMS, minutes_before_event: 5 }, { ...HOOK, minutes_before_event: 600 }],
+        notifications: [
+          EMAIL,
+          { ...SMS, minutes_before_event: 5 },
+          { ...HOOK, minutes_before_event: 600 },
+        ],
       });
       const plain = await create({ when: { time: start } });
       expect((await call('get', `/events/${id}`)).body.notifications).toEqual(notifications);
       const list = (await call('get', '/events')).body as EventBody[];
       const shown = new Map(list.map((event) => [event.id, event['notifications']]));
-      expect(shown).toEqual(new Map([[id, notifications], [plain.id, []]]));
+      expect(shown).toEqual(
+        new Map([
+          [id, notifications],
+          [plain.id, []],
+        ]),
+      );
       const { deltas } = (await call('get', `/delta?cursor=${cursor}&include_types=event`)).body;
-      expect(deltas.map(({ attributes }: { attributes: EventBody }) => attributes['notifications'])).toEqual([notifications, []]);
+      expect(
+        deltas.map(({ attributes }: { attributes: EventBody }) => attributes['notifications']),
+      ).toEqual([notifications, []]);
       const same = await call('put', `/events/${id}`).send({ title: '' });
       expect(same.body.notifications).toEqual(notifications);
       const renamed = await call('put', `/events/${id}`).send({ title: 'new' });
       expect(renamed.body.notifications).toEqual(notifications);
       await call('delete', `/events/${id}`);
       const cancelled = (await call('get', `/events/${id}`)).body.notifications;
-      expect(cancelled.map(({ status, reason }: { status: string; reason: string }) => [status, reason])).toEqual([
+      expect(
+        cancelled.map(({ status, reason }: { status: string; reason: string }) => [status, reason]),
+      ).toEqual([
         ['cancelled', 'the event was cancelled'],
         ['cancelled', 'the event was cancelled'],
         ['cancelled', 'the event was cancelled'],
       ]);
-    }); // prettier-ignore
+    });
 
     it('are an empty list in an event without notifications, also after they were removed and in instances', async () => {
       const created = await create({ recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=2'] } });
@@ -654,8 +670,17 @@ describe('/events', () => {
     it('of one type need only what that type needs: texts go to participants without an email', async () => {
       const cy = { name: 'Cy', phone_number: '+1 555-0101' };
       const created = await create({ participants: [BO, cy], notifications: [SMS] });
-      const shown = { email: null, name: 'Cy', phone_number: '+15550101', status: 'noreply', comment: null };
-      expect(created['participants']).toEqual([expect.objectContaining({ email: BO.email }), shown]);
+      const shown = {
+        email: null,
+        name: 'Cy',
+        phone_number: '+15550101',
+        status: 'noreply',
+        comment: null,
+      };
+      expect(created['participants']).toEqual([
+        expect.objectContaining({ email: BO.email }),
+        shown,
+      ]);
       const { body: reminders } = await call('get', `/events/${created.id}/notifications`);
       expect(reminders).toMatchObject([
         { type: 'sms', participant: '+15550101', recipient: '+15550101', status: 'scheduled' },
@@ -671,13 +696,18 @@ describe('/events', () => {
       expect(await titles('participants=%2B15550101')).toEqual(['x']);
       const file = await call('post', '/events/to-ics').send({ event_id: created.id });
       expect(file.body.ics.match(/ATTENDEE/g)).toHaveLength(1);
-      const invited = await call('put', `/events/${created.id}?notify_participants=true`).send({ title: 'y' });
+      const invited = await call('put', `/events/${created.id}?notify_participants=true`).send({
+        title: 'y',
+      });
       expect(invited.status).toBe(200);
       const mails = await call('get', `/events/${created.id}/invitations`);
       expect(mails.body.map(({ email }: { email: string }) => email)).toEqual([BO.email]);
-      const hooked = await create({ participants: [{ name: 'Nobody', phone_number: '+15550101' }], notifications: [HOOK] });
+      const hooked = await create({
+        participants: [{ name: 'Nobody', phone_number: '+15550101' }],
+        notifications: [HOOK],
+      });
       expect(hooked['notifications']).toMatchObject([{ type: 'webhook', status: 'scheduled' }]);
-    }); // prettier-ignore
+    });
 
     it('are cancelled for a participant who is removed from the event', async () => {
       const cy = { email: 'cy@example.test' };
@@ -704,7 +734,10 @@ describe('/events', () => {
       const reminders = await call('get', `/events/${id}/notifications`);
       expect(reminders.body).toMatchObject([{ status: 'scheduled', due_at: START - 1800 }]);
       expect(reminders.body).toHaveLength(1);
-      const { body } = await call('get', `/events?expand_recurring=true&starts_after=${START - 1}&limit=2`);
+      const { body } = await call(
+        'get',
+        `/events?expand_recurring=true&starts_after=${START - 1}&limit=2`,
+      );
       for (const instance of body) expect(instance.notifications).toEqual([]);
       const saved = (await call('get', `/events/${id}`)).body;
       const again = await call('put', `/events/${id}`).send({ ...saved, title: 'new' });
@@ -712,12 +745,14 @@ describe('/events', () => {
         200,
         [expect.objectContaining({ ...HOOK, status: 'scheduled' })],
       ]);
-      const other = await call('put', `/events/${id}`).send({ notifications: [{ ...HOOK, payload: 'x' }] });
+      const other = await call('put', `/events/${id}`).send({
+        notifications: [{ ...HOOK, payload: 'x' }],
+      });
       expect(other.status).toBe(400);
       expect((await call('put', `/events/${id}`).send({ notifications: [] })).status).toBe(200);
       const ended = await call('get', `/events/${id}/notifications`);
       expect(ended.body).toMatchObject([{ status: 'cancelled' }]);
-    }); // prettier-ignore
+    });
 
     it('are refused for a recurring event, which accepts an empty list', async () => {
       const { id } = await create({ recurrence: { rrule: ['RRULE:FREQ=DAILY'] } });
@@ -1030,20 +1065,38 @@ describe('/events', () => {
     });
 
     it.each([
-      {}, { title: null }, { status: 'cancelled', owner: 'x' }, { title: 'old' }, { recurrence: {}, conferencing: {} },
-      { reminders: {} }, { reminders: { reminder_minutes: 20, reminder_method: 'popup' } }, { metadata: { a: 'b' } },
-    ])('has no effect with %j, which changes nothing: its job is successful at once', async (body) => {
-      const { id } = await create({ title: 'old', reminder_minutes: '[20,10]', metadata: { a: 'b' }, notifications: [HOOK] });
-      const before = await stateOf(id);
-      const shown = await call('get', `/events/${id}`);
-      const response = await call(method, `/events/${id}`).send(body);
-      const { job_status_id: jobId, ...rest } = response.body;
-      expect([response.status, rest]).toEqual([200, shown.body]);
-      expect(await stateOf(id)).toEqual(before);
-      expect((await call('get', `/job-statuses/${jobId}`)).body).toMatchObject({
-        job_status_id: jobId, id, action: 'update_event', object: 'event', status: 'successful',
-      });
-    }); // prettier-ignore
+      {},
+      { title: null },
+      { status: 'cancelled', owner: 'x' },
+      { title: 'old' },
+      { recurrence: {}, conferencing: {} },
+      { reminders: {} },
+      { reminders: { reminder_minutes: 20, reminder_method: 'popup' } },
+      { metadata: { a: 'b' } },
+    ])(
+      'has no effect with %j, which changes nothing: its job is successful at once',
+      async (body) => {
+        const { id } = await create({
+          title: 'old',
+          reminder_minutes: '[20,10]',
+          metadata: { a: 'b' },
+          notifications: [HOOK],
+        });
+        const before = await stateOf(id);
+        const shown = await call('get', `/events/${id}`);
+        const response = await call(method, `/events/${id}`).send(body);
+        const { job_status_id: jobId, ...rest } = response.body;
+        expect([response.status, rest]).toEqual([200, shown.body]);
+        expect(await stateOf(id)).toEqual(before);
+        expect((await call('get', `/job-statuses/${jobId}`)).body).toMatchObject({
+          job_status_id: jobId,
+          id,
+          action: 'update_event',
+          object: 'event',
+          status: 'successful',
+        });
+      },
+    );
 
     it.each([
       [{ reminders: { reminder_minutes: 10, reminder_method: 'email' } }, 10, 'email'],
@@ -1140,10 +1193,19 @@ describe('/events', () => {
   });
 
   it('lets the account that created a read_only event change it, make it writable and delete it', async () => {
-    const { id } = await create({ read_only: true, recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=2'] } });
+    const { id } = await create({
+      read_only: true,
+      recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=2'] },
+    });
     const renamed = await call('put', `/events/${id}`).send({ title: 'x', read_only: true });
-    expect([renamed.status, renamed.body]).toEqual([200, expect.objectContaining({ title: 'x', read_only: true })]);
-    const { body: instances } = await call('get', `/events?expand_recurring=true&starts_after=${START}`);
+    expect([renamed.status, renamed.body]).toEqual([
+      200,
+      expect.objectContaining({ title: 'x', read_only: true }),
+    ]);
+    const { body: instances } = await call(
+      'get',
+      `/events?expand_recurring=true&starts_after=${START}`,
+    );
     const moved = await call('put', `/events/${instances[0].id}`).send({ location: 'Room 2' });
     expect([moved.status, moved.body.read_only]).toEqual([200, true]);
     const writable = await call('put', `/events/${id}`).send({ read_only: false });
@@ -1153,8 +1215,11 @@ describe('/events', () => {
     expect((await call('delete', `/events/${other.id}`)).status).toBe(200);
     expect((await call('get', `/events/${other.id}`)).body.status).toBe('cancelled');
     const refused = await call('put', `/events/${id}`).send({ read_only: 'x' });
-    expect([refused.status, refused.body.message]).toEqual([400, 'read_only: must be true or false']);
-  }); // prettier-ignore
+    expect([refused.status, refused.body.message]).toEqual([
+      400,
+      'read_only: must be true or false',
+    ]);
+  });
 
   it('still returns a cancelled event, lists it on request, and accepts a deletion but no change', async () => {
     const { id } = await create({ title: 'gone' });

@@ -55,9 +55,15 @@ describe('/files', () => {
   it('lists, counts and filters attachments, and returns each by its id', async () => {
     const [message] = (await get('/messages')).body;
     expect(files[1]).toEqual({
-      id: expect.any(String), object: 'file', account_id: ada.id, content_type: 'application/x-data',
-      filename: 'data.bin', size: 3000, message_ids: [message.id], content_disposition: 'attachment',
-    }); // prettier-ignore
+      id: expect.any(String),
+      object: 'file',
+      account_id: ada.id,
+      content_type: 'application/x-data',
+      filename: 'data.bin',
+      size: 3000,
+      message_ids: [message.id],
+      content_disposition: 'attachment',
+    });
     expect((await get(`/files/${idOf('data.bin')}`)).body).toEqual(files[1]);
     expect((await get('/files?view=count')).body).toEqual({ count: 2 });
     expect((await get('/files?view=expanded')).body).toEqual((await get('/files')).body);
@@ -70,11 +76,13 @@ describe('/files', () => {
   });
 
   it('returns the bytes unchanged, with the name of the file', async () => {
-    const data = await get(`/files/${idOf('data.bin')}/download`).buffer().parse((response, done) => {
-      const chunks: Buffer[] = [];
-      response.on('data', (chunk: Buffer) => chunks.push(chunk));
-      response.on('end', () => done(null, Buffer.concat(chunks)));
-    }); // prettier-ignore
+    const data = await get(`/files/${idOf('data.bin')}/download`)
+      .buffer()
+      .parse((response, done) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => done(null, Buffer.concat(chunks)));
+      });
     expect(data.status).toBe(200);
     expect(data.headers['content-type']).toBe('application/x-data');
     expect(data.headers['content-disposition']).toBe('attachment; filename="data.bin"');

@@ -98,8 +98,12 @@ describe.each(['folder', 'label'] as const)('/%ss', (unit) => {
     const folders = await ok<Folder[]>('get', path);
     expect(folders).toHaveLength(standard);
     expect(folders[0]).toEqual({
-      id: expect.any(String), object: unit, account_id: ada.id, name: expect.any(String), display_name: expect.any(String),
-    }); // prettier-ignore
+      id: expect.any(String),
+      object: unit,
+      account_id: ada.id,
+      name: expect.any(String),
+      display_name: expect.any(String),
+    });
     expect(await ok('get', `${path}?view=count`)).toEqual({ count: standard });
     expect(await ok('get', `${path}?view=expanded`)).toEqual(await ok('get', path));
     expect(await ok('get', `${path}?view=ids&limit=2&offset=1`)).toEqual(

@@ -81,7 +81,9 @@ describe('calendars and contacts of a Google account', () => {
     await change(id, '', { location: 'Room 1' });
     await cancel(id, '?notify_participants=true');
     expect(ada.eventsAtGoogle()).toEqual([]);
-    expect(mails()).toEqual(['invitation', 'update', 'cancellation'].map((one) => `${one} ${BO.email}`)); // prettier-ignore
+    expect(mails()).toEqual(
+      ['invitation', 'update', 'cancellation'].map((one) => `${one} ${BO.email}`),
+    );
     expect(await ownMails()).toEqual([]);
     await ada.account.sync();
     expect(await titles()).toEqual([]);
@@ -121,7 +123,7 @@ describe('calendars and contacts of a Google account', () => {
   it('changes instances one by one, on both sides, and keeps the others', async () => {
     await create({ title: 'Weekly', ...weekly });
     const [series] = ada.eventsAtGoogle();
-    const expanded = `?expand_recurring=true&starts_after=${START - 1}&ends_before=${START + 6 * 604_800}`; // prettier-ignore
+    const expanded = `?expand_recurring=true&starts_after=${START - 1}&ends_before=${START + 6 * 604_800}`;
     const instances = (await api('get', `/events${expanded}`)) as Shown[];
     expect(instances).toHaveLength(5);
     await change(instances[1]!.id, '', { title: 'Ours' });
@@ -156,13 +158,28 @@ describe('calendars and contacts of a Google account', () => {
       server,
       ada.account.account,
       [
-        'Subject: Plan', 'MIME-Version: 1.0', 'Content-Type: text/calendar; method=REQUEST; charset=utf-8', '',
-        'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Google Inc//EN', 'METHOD:REQUEST', 'BEGIN:VEVENT', `UID:${iCalUID}`,
-        'DTSTAMP:20260101T000000Z', 'DTSTART:20300318T100000Z', 'DTEND:20300318T110000Z', 'SUMMARY:Plan',
-        `ORGANIZER:mailto:${bert.email}`, `ATTENDEE:mailto:${ada.email}`, 'END:VEVENT', 'END:VCALENDAR', '',
+        'Subject: Plan',
+        'MIME-Version: 1.0',
+        'Content-Type: text/calendar; method=REQUEST; charset=utf-8',
+        '',
+        'BEGIN:VCALENDAR',
+        'VERSION:2.0',
+        'PRODID:-//Google Inc//EN',
+        'METHOD:REQUEST',
+        'BEGIN:VEVENT',
+        `UID:${iCalUID}`,
+        'DTSTAMP:20260101T000000Z',
+        'DTSTART:20300318T100000Z',
+        'DTEND:20300318T110000Z',
+        'SUMMARY:Plan',
+        `ORGANIZER:mailto:${bert.email}`,
+        `ATTENDEE:mailto:${ada.email}`,
+        'END:VEVENT',
+        'END:VCALENDAR',
+        '',
       ],
       bert.email,
-    ); // prettier-ignore
+    );
     await until('the mail', async () => (await api('get', '/messages')).length === 1);
     const [event] = await api('get', '/events');
     expect(await titles()).toEqual(['Plan']);
@@ -213,7 +230,11 @@ describe('calendars and contacts of a Google account', () => {
   it('creates, changes and deletes contacts at Google, and shows what was changed there', async () => {
     const { contacts } = google.stub.world.users.get(ada.email)!;
     const alive = () => [...contacts.people.values()].filter(({ isDeleted }) => !isDeleted);
-    const sent = { given_name: 'Grace', surname: 'Hopper', emails: [{ type: 'work', email: 'grace@example.test' }] }; // prettier-ignore
+    const sent = {
+      given_name: 'Grace',
+      surname: 'Hopper',
+      emails: [{ type: 'work', email: 'grace@example.test' }],
+    };
     const created = await api('post', '/contacts', sent);
     await ada.account.written(created);
     expect(alive()).toMatchObject([{ fields: { names: [{ familyName: 'Hopper' }] } }]);
@@ -224,7 +245,10 @@ describe('calendars and contacts of a Google account', () => {
     const resourceName = alive()[0]?.resourceName;
     const { etag } = await ada.web('GET', `/v1/${resourceName}?personFields=names`);
     const nicknames = [{ value: 'Amazing' }];
-    await ada.web('PATCH', `/v1/${resourceName}:updateContact?updatePersonFields=nicknames`, { etag, nicknames }); // prettier-ignore
+    await ada.web('PATCH', `/v1/${resourceName}:updateContact?updatePersonFields=nicknames`, {
+      etag,
+      nicknames,
+    });
     await ada.account.syncContacts();
     expect(await api('get', path)).toMatchObject({ surname: 'Murray', nickname: 'Amazing' });
     const { job_status_id: job } = await api('delete', path);

@@ -76,13 +76,18 @@ describe('a Google account that is followed', () => {
     const shows = (...subjects: string[]) =>
       until(subjects.join(', '), async () => {
         const all = await messages();
-        return JSON.stringify(all.map(({ subject }) => subject).toSorted()) === JSON.stringify(subjects.toSorted()) && all; // prettier-ignore
+        return (
+          JSON.stringify(all.map(({ subject }) => subject).toSorted()) ===
+            JSON.stringify(subjects.toSorted()) && all
+        );
       });
     const [account] = [id ?? ''];
     return { account, user, get, shows };
   };
   function put(user: GoogleUser, subject: string, labels: string[] = []) {
-    const [copy] = stub.deliver(mime({ From: 'bo@x.test', To: user.email, Subject: subject }), [user.email]); // prettier-ignore
+    const [copy] = stub.deliver(mime({ From: 'bo@x.test', To: user.email, Subject: subject }), [
+      user.email,
+    ]);
     if (!copy) throw new Error('the message was not delivered');
     user.mailbox.relabel(copy, labels, []);
     return copy;
@@ -92,7 +97,8 @@ describe('a Google account that is followed', () => {
     const user = person();
     const label = user.mailbox.labels.create({ name: 'Work/Plans' });
     put(user, 'Marked', [label.id, 'STARRED', 'IMPORTANT', 'CATEGORY_PERSONAL']);
-    const chat = () => user.mailbox.add({ raw: Buffer.from(mime({ Subject: 'Chat' })), labels: ['CHAT'] }); // prettier-ignore
+    const chat = () =>
+      user.mailbox.add({ raw: Buffer.from(mime({ Subject: 'Chat' })), labels: ['CHAT'] });
     chat();
     const { get, shows } = await follow(user);
     const [message] = await shows('Marked');
@@ -131,15 +137,25 @@ describe('a Google account that is followed', () => {
     put(user, 'Later');
     const match = ({ path, query }: StubRequest) =>
       path.endsWith(`/messages/${bad.id}`) && query.get('format') !== 'minimal';
-    const error = { code: 500, message: 'Backend Error', errors: [{ message: 'Backend Error', domain: 'global', reason: 'backendError' }] }; // prettier-ignore
+    const error = {
+      code: 500,
+      message: 'Backend Error',
+      errors: [{ message: 'Backend Error', domain: 'global', reason: 'backendError' }],
+    };
     stub.faults.add({ match, times: Infinity, answer: { status: 500, body: { error } } });
     const all = await shows('', 'Later');
     const path = `/messages/${all.find(({ subject }) => subject === '')?.id}`;
     const refused = await get(path);
-    expect([refused.status, refused.body.message]).toEqual([503, expect.stringContaining('Backend Error')]); // prettier-ignore
+    expect([refused.status, refused.body.message]).toEqual([
+      503,
+      expect.stringContaining('Backend Error'),
+    ]);
     const failures = await server.app
       .get(Database)
-      .query<{ reason: string }>('select provider_id, reason from sync_failure where account_id = $1', [account]); // prettier-ignore
+      .query<{ reason: string }>(
+        'select provider_id, reason from sync_failure where account_id = $1',
+        [account],
+      );
     expect(failures).toMatchObject([{ provider_id: bad.id, reason: 'Google: 500 Backend Error' }]);
     stub.faults.clear();
     expect((await get(path).expect(200)).body).toMatchObject({ subject: 'Poison', unread: true });

@@ -76,7 +76,8 @@ describe('a Google account that sends', () => {
       .send({ provider: 'google', settings })
       .expect(200);
     const bearer = { authorization: `Bearer ${body.data.access_token}` };
-    const api = (method: 'get' | 'post', path: string) => request(server.url)[method](path).set(bearer); // prettier-ignore
+    const api = (method: 'get' | 'post', path: string) =>
+      request(server.url)[method](path).set(bearer);
     const list = async (query: string) => {
       const answer = await api('get', `/messages${query}`).expect(200);
       return answer.body as { id: string; thread_id: string }[];
@@ -161,7 +162,9 @@ describe('a Google account that sends', () => {
       stub.habits.historyLagMs = HOUR_MS;
       const file_ids: string[] = [];
       for (const filename of ['a.txt', 'b.txt']) {
-        const uploaded = await one.api('post', '/files').attach('file', Buffer.from(`text of ${filename}`), { filename }); // prettier-ignore
+        const uploaded = await one
+          .api('post', '/files')
+          .attach('file', Buffer.from(`text of ${filename}`), { filename });
         file_ids.push(uploaded.body[0].id);
       }
       const to = [{ email: 'bo@elsewhere.test' }];
@@ -240,7 +243,13 @@ describe('a Google account that sends', () => {
   ])('asks Google nothing %s, and then sends what waited', async (_, headers, seconds) => {
     const one = await connect();
     const [question] = await one.list('');
-    const error = { code: 429, message: 'Too many requests', errors: [{ message: 'Too many requests', domain: 'usageLimits', reason: 'rateLimitExceeded' }] }; // prettier-ignore
+    const error = {
+      code: 429,
+      message: 'Too many requests',
+      errors: [
+        { message: 'Too many requests', domain: 'usageLimits', reason: 'rateLimitExceeded' },
+      ],
+    };
     const match = ({ path }: StubRequest) => path.endsWith('/messages/send');
     stub.faults.add({ match, answer: { status: 429, headers, body: { error } } });
     const message = { to: [{ email: 'bo@elsewhere.test' }], body: 'Text' };

@@ -206,7 +206,9 @@ describe('a Google account', () => {
       return body.status === 'failed' && body;
     });
     expect(JSON.stringify(job)).toContain(`from: ${later} is not an address`);
-    const subjects = user?.mailbox.messages().map(({ raw }) => /^Subject: (.*)$/m.exec(String(raw))?.[1]?.trim()); // prettier-ignore
+    const subjects = user?.mailbox
+      .messages()
+      .map(({ raw }) => /^Subject: (.*)$/m.exec(String(raw))?.[1]?.trim());
     expect(subjects).toEqual(['As sales']);
   });
 

@@ -101,12 +101,20 @@ describe('meetings that the calendar provider creates with events', () => {
   });
 
   it.each([
-    ['of another service', { provider: 'Microsoft Teams', autocreate: {} }, "conferencing.provider: no conferencing service is set up for Microsoft Teams in this application, and the account's provider creates no such meetings"],
-    ['with settings', { provider: MEET, autocreate: { settings: { password: 'x' } } }, "conferencing.autocreate.settings: must be {}, because the account's provider creates the Google Meet meeting and takes no settings"],
+    [
+      'of another service',
+      { provider: 'Microsoft Teams', autocreate: {} },
+      "conferencing.provider: no conferencing service is set up for Microsoft Teams in this application, and the account's provider creates no such meetings",
+    ],
+    [
+      'with settings',
+      { provider: MEET, autocreate: { settings: { password: 'x' } } },
+      "conferencing.autocreate.settings: must be {}, because the account's provider creates the Google Meet meeting and takes no settings",
+    ],
   ])('are refused if the request asks for one %s', async (_name, conferencing, message) => {
     await connect();
     const { status, body } = await post(conferencing);
     expect([status, body.message]).toEqual([400, expect.stringContaining(message)]);
     expect(await ada.api('get', '/events')).toEqual([]);
-  }); // prettier-ignore
+  });
 });

@@ -166,13 +166,27 @@ describe('participants of accounts whose calendar provider mails them', () => {
           server,
           ada.account,
           [
-            'Subject: Meeting', 'MIME-Version: 1.0', `Content-Type: text/calendar; method=${method}; charset=utf-8`, '',
-            'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Test//EN', `METHOD:${method}`, 'BEGIN:VEVENT', `UID:${uid}`,
-            'DTSTAMP:20260101T000000Z', 'DTSTART:20300318T100000Z', 'DTEND:20300318T110000Z', 'SUMMARY:From mail',
-            ...lines, 'END:VEVENT', 'END:VCALENDAR', '',
+            'Subject: Meeting',
+            'MIME-Version: 1.0',
+            `Content-Type: text/calendar; method=${method}; charset=utf-8`,
+            '',
+            'BEGIN:VCALENDAR',
+            'VERSION:2.0',
+            'PRODID:-//Test//EN',
+            `METHOD:${method}`,
+            'BEGIN:VEVENT',
+            `UID:${uid}`,
+            'DTSTAMP:20260101T000000Z',
+            'DTSTART:20300318T100000Z',
+            'DTEND:20300318T110000Z',
+            'SUMMARY:From mail',
+            ...lines,
+            'END:VEVENT',
+            'END:VCALENDAR',
+            '',
           ],
           BO.email,
-        ); // prettier-ignore
+        );
       const invited = [`ORGANIZER:mailto:${BO.email}`, `ATTENDEE:mailto:${ada.email}`];
       await mail('REQUEST', theirs.icalUid, invited);
       await mail('REQUEST', 'uid-that-the-calendar-does-not-have', invited);

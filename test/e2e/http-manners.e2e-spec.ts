@@ -13,8 +13,15 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 /** The timer functions that stay real: all except the clock and `setTimeout`. */
 const NOT_TIMEOUTS = [
-  'hrtime', 'nextTick', 'performance', 'queueMicrotask', 'setImmediate', 'clearImmediate', 'setInterval', 'clearInterval',
-] as const; // prettier-ignore
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'clearImmediate',
+  'setInterval',
+  'clearInterval',
+] as const;
 
 describe('the HTTP interface', () => {
   let server: TestApp;
@@ -39,27 +46,44 @@ describe('the HTTP interface', () => {
   });
 
   it.each([
-    ['/component/123', /^There is nothing at \/component\/123. Carillon has no settings of web components/],
+    [
+      '/component/123',
+      /^There is nothing at \/component\/123. Carillon has no settings of web components/,
+    ],
     ['/manage/pages', /^There is nothing at \/manage\/pages. Carillon has no scheduling pages/],
-    ['/schedule/x/timeslots', /^There is nothing at \/schedule\/x\/timeslots. Carillon has no scheduling pages/],
+    [
+      '/schedule/x/timeslots',
+      /^There is nothing at \/schedule\/x\/timeslots. Carillon has no scheduling pages/,
+    ],
     ['/scheduled', /^There is nothing at \/scheduled$/],
   ])('says at %s what Carillon does not have', async (path, text) => {
     const { status, body } = await client().get(path).set(ada.bearer);
     expect([status, body.message]).toEqual([404, expect.stringMatching(text)]);
-  }); // prettier-ignore
+  });
 
   it.each([
     ['get', '/v3/grants/me/messages?limit=1'],
     ['post', '/v3/grants/me/messages/send'],
     ['put', '/v3/webhooks/1'],
     ['get', '/v3'],
-  ] as const)('answers %s %s in the shape that clients for version 3 show', async (method, path) => {
-    const { status, body } = await client()[method](path).set({ authorization: 'Bearer key', 'x-request-id': 'abc-3' });
-    expect([status, body]).toEqual([404, {
-      request_id: 'abc-3',
-      error: { type: 'not_found_error', message: expect.stringMatching(/version 2.*docs\/migrating\/from-v3\.md/) },
-    }]);
-  }); // prettier-ignore
+  ] as const)(
+    'answers %s %s in the shape that clients for version 3 show',
+    async (method, path) => {
+      const { status, body } = await client()
+        [method](path)
+        .set({ authorization: 'Bearer key', 'x-request-id': 'abc-3' });
+      expect([status, body]).toEqual([
+        404,
+        {
+          request_id: 'abc-3',
+          error: {
+            type: 'not_found_error',
+            message: expect.stringMatching(/version 2.*docs\/migrating\/from-v3\.md/),
+          },
+        },
+      ]);
+    },
+  );
 
   it.each(['/v3/connect/token', '/v3/connect/revoke'])(
     'answers %s as an OAuth error of version 3',

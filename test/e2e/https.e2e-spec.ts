@@ -91,8 +91,13 @@ describe('a server with TLS_CERT_FILE and TLS_KEY_FILE', () => {
     await client()
       .post('/connect/integrations')
       .set(application.basic)
-      .send({ name: 'Sandbox', provider: 'sandbox', settings: {}, redirect_uris: ['https://app.example.test/'] })
-      .expect(200); // prettier-ignore
+      .send({
+        name: 'Sandbox',
+        provider: 'sandbox',
+        settings: {},
+        redirect_uris: ['https://app.example.test/'],
+      })
+      .expect(200);
     const { body } = await client()
       .post('/connect/auth')
       .set(application.basic)

@@ -191,7 +191,10 @@ describe('a mailbox that is listed and not read yet', () => {
       subject: 'Another subject',
     });
     expect([changed.status, changed.body.message]).toEqual([200, undefined]);
-    expect(changed.body).toMatchObject({ subject: 'Another subject', from: [{ email: 'bo@x.test' }] }); // prettier-ignore
+    expect(changed.body).toMatchObject({
+      subject: 'Another subject',
+      from: [{ email: 'bo@x.test' }],
+    });
     expect(changed.body.body).toContain('<p>Marmalade 5</p>');
   });
 
@@ -213,7 +216,9 @@ describe('a mailbox that is listed and not read yet', () => {
     const delta = (await get('/delta', { cursor: body.cursor, include_types: 'message' })) as {
       deltas: { event: string; attributes: View }[];
     };
-    expect(delta.deltas.map(({ event }) => event)).toEqual(Array.from({ length: 5 }, () => 'modify')); // prettier-ignore
+    expect(delta.deltas.map(({ event }) => event)).toEqual(
+      Array.from({ length: 5 }, () => 'modify'),
+    );
     expect(delta.deltas.map(({ attributes }) => attributes.subject).sort()).toEqual(
       [0, 1, 2, 3, 4].map((n) => `Subject ${n}`),
     );

@@ -70,9 +70,13 @@ describe('PUT /messages/{id}', () => {
     const response = await put(account, id, { unread: false, starred: true, folder_id: archive });
     expect(response.status).toBe(200);
     expect(response.body).toMatchObject({
-      id, object: 'message', unread: false, starred: true, folder: { id: archive, name: 'archive' },
+      id,
+      object: 'message',
+      unread: false,
+      starred: true,
+      folder: { id: archive, name: 'archive' },
       job_status_id: expect.any(String),
-    }); // prettier-ignore
+    });
     expect(await outcome(account, response.body.job_status_id)).toMatchObject({
       status: 'successful',
       action: 'update_message',

@@ -54,10 +54,23 @@ describe('the events of a message', () => {
   ): Promise<Message> {
     const { uid, method = 'REQUEST', lines = [], more = [] } = event;
     const ics = [
-      'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//T//T//EN', `METHOD:${method}`, 'BEGIN:VEVENT', `UID:${uid}`,
-      'DTSTAMP:20260101T000000Z', 'DTSTART:20300601T100000Z', 'DTEND:20300601T110000Z', `ORGANIZER:mailto:${ORGANIZER}`,
-      `ATTENDEE:mailto:${to.email}`, ...lines, 'END:VEVENT', ...more, 'END:VCALENDAR', '',
-    ]; // prettier-ignore
+      'BEGIN:VCALENDAR',
+      'VERSION:2.0',
+      'PRODID:-//T//T//EN',
+      `METHOD:${method}`,
+      'BEGIN:VEVENT',
+      `UID:${uid}`,
+      'DTSTAMP:20260101T000000Z',
+      'DTSTART:20300601T100000Z',
+      'DTEND:20300601T110000Z',
+      `ORGANIZER:mailto:${ORGANIZER}`,
+      `ATTENDEE:mailto:${to.email}`,
+      ...lines,
+      'END:VEVENT',
+      ...more,
+      'END:VCALENDAR',
+      '',
+    ];
     const content = [`Content-Type: text/calendar; charset=utf-8; method=${method}`, '', ...ics];
     await deliver(server, to, [`Subject: ${subject}`, 'MIME-Version: 1.0', ...content], from);
     await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), to.id);
@@ -78,7 +91,12 @@ describe('the events of a message', () => {
     const uid = randomUUID();
     const listed = await invite(ada, 'Kick-off', { uid, lines: ['SUMMARY:Planning'] });
     const [event] = listed.events;
-    expect(event).toMatchObject({ object: 'event', ical_uid: uid, title: 'Planning', message_id: listed.id }); // prettier-ignore
+    expect(event).toMatchObject({
+      object: 'event',
+      ical_uid: uid,
+      title: 'Planning',
+      message_id: listed.id,
+    });
     expect(listed.events).toEqual([await get(`/events/${event?.id}`)]);
 
     const { id, thread_id: threadId } = listed;
@@ -113,7 +131,11 @@ describe('the events of a message', () => {
     expect((await get(`/messages/${first.id}`)).events).toEqual(second.events);
     expect(forged.events).toEqual([]);
 
-    const cancelled = await invite(ada, 'Cancelled', { uid, method: 'CANCEL', lines: ['SEQUENCE:3'] }); // prettier-ignore
+    const cancelled = await invite(ada, 'Cancelled', {
+      uid,
+      method: 'CANCEL',
+      lines: ['SEQUENCE:3'],
+    });
     expect(cancelled.events).toEqual([]);
     expect((await get(`/messages/${first.id}`)).events).toEqual([]);
   });
@@ -123,10 +145,17 @@ describe('the events of a message', () => {
     const instance = (number: number) => {
       const day = String(number).padStart(2, '0');
       return [
-      'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', `RECURRENCE-ID:203006${day}T100000Z`,
-      `DTSTART:203006${day}T120000Z`, `DTEND:203006${day}T130000Z`, `ORGANIZER:mailto:${ORGANIZER}`,
-      `ATTENDEE:mailto:${ada.email}`, `SUMMARY:Day ${day}`, 'END:VEVENT',
-    ]; // prettier-ignore
+        'BEGIN:VEVENT',
+        `UID:${uid}`,
+        'DTSTAMP:20260101T000000Z',
+        `RECURRENCE-ID:203006${day}T100000Z`,
+        `DTSTART:203006${day}T120000Z`,
+        `DTEND:203006${day}T130000Z`,
+        `ORGANIZER:mailto:${ORGANIZER}`,
+        `ATTENDEE:mailto:${ada.email}`,
+        `SUMMARY:Day ${day}`,
+        'END:VEVENT',
+      ];
     };
     const lines = ['SUMMARY:Daily', 'RRULE:FREQ=DAILY;COUNT=60'];
     const few = await invite(ada, 'Few', { uid, lines, more: instance(12) });
@@ -134,7 +163,9 @@ describe('the events of a message', () => {
     const more = Array.from({ length: 28 }, (_, day) => instance(day + 3)).flat();
     const many = await invite(ada, 'Many', { uid, lines: [...lines, 'SEQUENCE:1'], more });
     expect(many.events).toHaveLength(25);
-    expect(many.events.map(({ title }) => title)).toEqual(expect.arrayContaining(['Daily', 'Day 12'])); // prettier-ignore
+    expect(many.events.map(({ title }) => title)).toEqual(
+      expect.arrayContaining(['Daily', 'Day 12']),
+    );
   });
 
   it('are shown only to tokens that may read events', async () => {

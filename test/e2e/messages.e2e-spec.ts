@@ -320,13 +320,28 @@ describe('/messages', () => {
       [{ includeTypes: 'x', whatever: '1' }, ['fourth', 'third', 'second', 'first']],
       [
         {
-          subject: 'second', from: 'cy@x.test', to: 'bo@x.test', bcc: 'bcc2@x.test', any_email: 'bo@x.test', in: 'inbox',
-          not_in: 'spam', unread: 'false', starred: 'false', filename: 'menu.txt', has_attachment: 'true',
-          received_before: at(1), received_after: at(0), started_before: at(2), started_after: at(0),
-          last_message_before: at(2), last_message_after: at(0), metadata_key: 'x', metadata_search: 'none',
+          subject: 'second',
+          from: 'cy@x.test',
+          to: 'bo@x.test',
+          bcc: 'bcc2@x.test',
+          any_email: 'bo@x.test',
+          in: 'inbox',
+          not_in: 'spam',
+          unread: 'false',
+          starred: 'false',
+          filename: 'menu.txt',
+          has_attachment: 'true',
+          received_before: at(1),
+          received_after: at(0),
+          started_before: at(2),
+          started_after: at(0),
+          last_message_before: at(2),
+          last_message_after: at(0),
+          metadata_key: 'x',
+          metadata_search: 'none',
         },
         ['second'],
-      ], // prettier-ignore
+      ],
     ])('return the right messages for %j', async (parameters, subjects) => {
       expect(await list(parameters)).toEqual(subjects);
       const { body } = await get('/messages').query({ ...parameters, view: 'count' });

@@ -72,7 +72,9 @@ describe('calendars and contacts of a Microsoft account', () => {
     const { job_status_id: job } = await api('delete', `/events/${id}`);
     expect(await ada.account.outcome(job)).toMatchObject({ status: 'successful' });
     expect(ada.eventsAtMicrosoft()).toEqual([]);
-    expect(mails()).toEqual(['request', 'update', 'cancellation'].map((one) => `${one} ${BO.email}`)); // prettier-ignore
+    expect(mails()).toEqual(
+      ['request', 'update', 'cancellation'].map((one) => `${one} ${BO.email}`),
+    );
     expect(await ownMails()).toEqual([]);
     await ada.account.sync();
     expect(await titles()).toEqual([]);
@@ -109,7 +111,7 @@ describe('calendars and contacts of a Microsoft account', () => {
   it('changes instances one by one, on both sides, and keeps the others', async () => {
     await create({ title: 'Weekly', ...weekly });
     const [series] = ada.eventsAtMicrosoft();
-    const expanded = `?expand_recurring=true&starts_after=${START - 1}&ends_before=${START + 6 * WEEK}`; // prettier-ignore
+    const expanded = `?expand_recurring=true&starts_after=${START - 1}&ends_before=${START + 6 * WEEK}`;
     const shown = (await api('get', `/events${expanded}`)) as Shown[];
     expect(shown).toHaveLength(5);
     await change(shown[1]!.id, '', { title: 'Ours' });
@@ -197,7 +199,11 @@ describe('calendars and contacts of a Microsoft account', () => {
   it('creates, changes and deletes contacts at Microsoft, and shows what was changed there', async () => {
     const store = ada.contactsAtMicrosoft;
     const alive = () => store.contactsIn(store.defaultFolder.id);
-    const sent = { given_name: 'Grace', surname: 'Hopper', emails: [{ type: 'work', email: 'grace@example.test' }] }; // prettier-ignore
+    const sent = {
+      given_name: 'Grace',
+      surname: 'Hopper',
+      emails: [{ type: 'work', email: 'grace@example.test' }],
+    };
     const created = await api('post', '/contacts', sent);
     await ada.account.written(created);
     expect(alive()).toMatchObject([{ fields: { surname: 'Hopper' } }]);
@@ -207,7 +213,11 @@ describe('calendars and contacts of a Microsoft account', () => {
     expect(await api('get', path)).toMatchObject({ ...sent, surname: 'Murray' });
     await ada.outlook('PATCH', `contacts/${alive()[0]!.immutableId}`, { nickName: 'Amazing' });
     await ada.account.syncContacts();
-    expect(await api('get', path)).toMatchObject({ ...sent, surname: 'Murray', nickname: 'Amazing' }); // prettier-ignore
+    expect(await api('get', path)).toMatchObject({
+      ...sent,
+      surname: 'Murray',
+      nickname: 'Amazing',
+    });
     const { job_status_id: job } = await api('delete', path);
     expect(await ada.account.outcome(job)).toMatchObject({ status: 'successful' });
     expect(alive()).toEqual([]);

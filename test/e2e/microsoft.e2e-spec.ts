@@ -10,7 +10,15 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
 const REDIRECT = 'https://app.example.test/callback';
-const MAIL = ['openid', 'email', 'profile', 'offline_access', 'User.Read', 'Mail.ReadWrite', 'Mail.Send']; // prettier-ignore
+const MAIL = [
+  'openid',
+  'email',
+  'profile',
+  'offline_access',
+  'User.Read',
+  'Mail.ReadWrite',
+  'Mail.Send',
+];
 
 interface SeenMessage {
   id: string;

@@ -32,9 +32,13 @@ describe('/neural', () => {
       `--b\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename="${name}"\r\n` +
       `Content-Transfer-Encoding: base64\r\n\r\n${bytes.toString('base64').replace(/.{76}/g, '$&\r\n')}\r\n`;
     await deliver(server, ada, [
-      'Subject: The week', 'List-Unsubscribe: <https://x.example/u>', 'Precedence: bulk', 'Content-Type: text/html', '',
+      'Subject: The week',
+      'List-Unsubscribe: <https://x.example/u>',
+      'Precedence: bulk',
+      'Content-Type: text/html',
+      '',
       '<p>Top stories of the week. Unsubscribe</p>',
-    ]); // prettier-ignore
+    ]);
     await deliver(server, ada, [
       'Subject: Files',
       'Content-Type: multipart/mixed; boundary=b',
@@ -213,10 +217,14 @@ describe('/neural', () => {
       category: 'conversation',
     });
     expect(body).toEqual({
-      account_id: ada.id, message_id: id, category: 'conversation', is_primary_label: 'true',
-      recategorized_at: expect.any(Number), subcategories: [],
+      account_id: ada.id,
+      message_id: id,
+      category: 'conversation',
+      is_primary_label: 'true',
+      recategorized_at: expect.any(Number),
+      subcategories: [],
       recategorized_from: { ...before, categorized_at: expect.any(Number) },
-    }); // prettier-ignore
+    });
     expect(await categorize()).toMatchObject({
       category: 'conversation',
       categorized_at: body.recategorized_at,

@@ -14,9 +14,19 @@ const newUid = () => `odd-${++count}@elsewhere.test`;
 
 const calendar = (method: string, uid: string, sequence: number, ...lines: readonly string[]) =>
   [
-    'BEGIN:VCALENDAR', 'VERSION:2.0', `METHOD:${method}`, 'BEGIN:VEVENT', `UID:${uid}`, `SEQUENCE:${sequence}`,
-    `DTSTAMP:2026010${sequence + 1}T000000Z`, `ORGANIZER:mailto:${ORGANIZER}`, ...lines, 'END:VEVENT', 'END:VCALENDAR', '',
-  ].join('\r\n'); // prettier-ignore
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    `METHOD:${method}`,
+    'BEGIN:VEVENT',
+    `UID:${uid}`,
+    `SEQUENCE:${sequence}`,
+    `DTSTAMP:2026010${sequence + 1}T000000Z`,
+    `ORGANIZER:mailto:${ORGANIZER}`,
+    ...lines,
+    'END:VEVENT',
+    'END:VCALENDAR',
+    '',
+  ].join('\r\n');
 const DAYS = ['DTSTART;VALUE=DATE:20300308', 'RRULE:FREQ=DAILY;COUNT=4'];
 const TIMES = [
   'DTSTART;TZID=Europe/Berlin:20300308T100000',
@@ -41,8 +51,18 @@ describe('invitations whose calendar file is odd', () => {
   afterAll(() => server.close());
 
   const mail = async (ics: string) => {
-    const encoded = Buffer.from(ics).toString('base64').match(/.{1,76}/g) ?? []; // prettier-ignore
-    const lines = ['Subject: Invitation', 'MIME-Version: 1.0', 'Content-Type: text/calendar; charset=utf-8', 'Content-Transfer-Encoding: base64', '', ...encoded]; // prettier-ignore
+    const encoded =
+      Buffer.from(ics)
+        .toString('base64')
+        .match(/.{1,76}/g) ?? [];
+    const lines = [
+      'Subject: Invitation',
+      'MIME-Version: 1.0',
+      'Content-Type: text/calendar; charset=utf-8',
+      'Content-Transfer-Encoding: base64',
+      '',
+      ...encoded,
+    ];
     const header = await deliver(server, bo, lines, ORGANIZER);
     server.app.get(Signals).wake('sync');
     await until('the message', async () => {
@@ -63,16 +83,31 @@ describe('invitations whose calendar file is odd', () => {
   };
 
   it.each([
-    ['a day named by its midnight', DAYS, 'RECURRENCE-ID;TZID=Europe/Berlin:20300310T000000', 'DTSTART;VALUE=DATE:20300310', ['2030-03-08', '2030-03-09', '2030-03-11']],
-    ['a time named by its day', TIMES, 'RECURRENCE-ID;VALUE=DATE:20300309', 'DTSTART;TZID=Europe/Berlin:20300309T100000', ['2030-03-08T09:00', '2030-03-10T09:00', '2030-03-11T09:00']],
+    [
+      'a day named by its midnight',
+      DAYS,
+      'RECURRENCE-ID;TZID=Europe/Berlin:20300310T000000',
+      'DTSTART;VALUE=DATE:20300310',
+      ['2030-03-08', '2030-03-09', '2030-03-11'],
+    ],
+    [
+      'a time named by its day',
+      TIMES,
+      'RECURRENCE-ID;VALUE=DATE:20300309',
+      'DTSTART;TZID=Europe/Berlin:20300309T100000',
+      ['2030-03-08T09:00', '2030-03-10T09:00', '2030-03-11T09:00'],
+    ],
   ])('cancels the instance that is %s', async (_, series, instance, start, left) => {
     for (const order of ['after', 'before'] as const) {
       const uid = newUid();
-      const mails = [calendar('REQUEST', uid, 0, ...series), calendar('CANCEL', uid, 1, instance, start)];
+      const mails = [
+        calendar('REQUEST', uid, 0, ...series),
+        calendar('CANCEL', uid, 1, instance, start),
+      ];
       for (const ics of order === 'after' ? mails : mails.toReversed()) await mail(ics);
       expect(await starts(uid)).toEqual(left);
     }
-  }); // prettier-ignore
+  });
 
   it('cancels an instance and all later ones, also if the cancellation arrives first', async () => {
     const instance = 'RECURRENCE-ID;RANGE=THISANDFUTURE;TZID=Europe/Berlin:20300310T100000';

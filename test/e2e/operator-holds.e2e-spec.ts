@@ -42,7 +42,9 @@ describe('what operators stop and resume', () => {
     const { body } = await (/\/(pause|suspend)$/.test(path)
       ? asked.send({ reason: 'the server asked' })
       : asked);
-    expect(body).toEqual(status === 200 ? expect.any(Object) : expect.objectContaining({ type: expect.any(String) })); // prettier-ignore
+    expect(body).toEqual(
+      status === 200 ? expect.any(Object) : expect.objectContaining({ type: expect.any(String) }),
+    );
     return body as T;
   };
   const accept = async (body: object = {}, account = ada): Promise<string> => {
@@ -62,7 +64,10 @@ describe('what operators stop and resume', () => {
     });
   const isPaused = (count: number) =>
     until(`${count} messages to wait`, async () => {
-      const { messages } = await admin<{ messages: { paused: number } }>('get', `accounts/${ada.id}`); // prettier-ignore
+      const { messages } = await admin<{ messages: { paused: number } }>(
+        'get',
+        `accounts/${ada.id}`,
+      );
       return messages.paused === count ? messages : null;
     });
   const sendNow = (account = ada) =>
@@ -82,7 +87,10 @@ describe('what operators stop and resume', () => {
     expect(seen.sending_paused).toBe('sending of the account is paused: the server asked');
     const refused = await sendNow().expect(403);
     expect(refused.body.message).toContain('Nothing was sent: sending of the account is paused');
-    const list = await admin<{ items: { id: string; health: string; reason: string }[] }>('get', `accounts?application=${application.clientId}`); // prettier-ignore
+    const list = await admin<{ items: { id: string; health: string; reason: string }[] }>(
+      'get',
+      `accounts?application=${application.clientId}`,
+    );
     expect(list.items).toMatchObject([
       { id: ada.id, health: 'sending-paused', reason: 'the server asked' },
     ]);
@@ -153,8 +161,12 @@ describe('what operators stop and resume', () => {
       request(server.url).get('/connect/grants').set(application.basic),
       request(server.url)
         .post('/connect/token')
-        .send({ client_id: application.clientId, client_secret: application.clientSecret, code: 'x' }),
-    ]; // prettier-ignore
+        .send({
+          client_id: application.clientId,
+          client_secret: application.clientSecret,
+          code: 'x',
+        }),
+    ];
     for (const response of await Promise.all(asked)) {
       expect(response.status).toBe(403);
       expect(JSON.stringify(response.body)).toContain('This application is suspended');
@@ -243,7 +255,10 @@ describe('what operators stop and resume', () => {
     let token: string | null = '';
     while (token !== null) {
       const page: { items: { id: string; health: string }[]; next_page_token: string | null } =
-        await admin('get', `accounts?application=${application.id}&limit=1${token && `&page_token=${token}`}`); // prettier-ignore
+        await admin(
+          'get',
+          `accounts?application=${application.id}&limit=1${token && `&page_token=${token}`}`,
+        );
       seen.push(...page.items.map(({ id, health }) => `${id} ${health}`));
       token = page.next_page_token;
     }
@@ -269,7 +284,10 @@ describe('what operators stop and resume', () => {
       expect(await admin('get', `${list}?since=100&until=99`, 400)).toMatchObject({
         message: 'until: must not be earlier than since',
       });
-    const search = await admin<{ items: unknown[] }>('get', `accounts?address=${bo.email.slice(0, 12).toUpperCase()}&health=circuit-open`); // prettier-ignore
+    const search = await admin<{ items: unknown[] }>(
+      'get',
+      `accounts?address=${bo.email.slice(0, 12).toUpperCase()}&health=circuit-open`,
+    );
     expect(search.items).toMatchObject([{ id: bo.id }]);
   });
 

@@ -5,7 +5,10 @@ import { run } from '../../src/cli/carillon/program.ts';
 import { EXIT_CODES } from '../../src/cli/terminal/exit-codes.ts';
 import { webhookStates } from '../../src/operator/overview/overview.repository.ts';
 import type { OperatorWebhookDetailsView } from '../../src/operator/webhooks/admin-webhooks.schema.ts';
-import type { BulkJobsView, OperatorJobDetailsView } from '../../src/operator/jobs/admin-jobs.schema.ts'; // prettier-ignore
+import type {
+  BulkJobsView,
+  OperatorJobDetailsView,
+} from '../../src/operator/jobs/admin-jobs.schema.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';
@@ -54,7 +57,13 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
   const get = async <T>(path: string, status = 200): Promise<T> =>
     (await request(server.url).get(`/admin/${path}`).set(operator.bearer).expect(status)).body as T;
   const post = async <T>(path: string, body: object = {}, status = 200): Promise<T> =>
-    (await request(server.url).post(`/admin/${path}`).set(operator.bearer).send(body).expect(status)).body as T; // prettier-ignore
+    (
+      await request(server.url)
+        .post(`/admin/${path}`)
+        .set(operator.bearer)
+        .send(body)
+        .expect(status)
+    ).body as T;
   const accept = async (to: string, more: object = {}, account = ada): Promise<string> => {
     const { body } = await request(server.url)
       .post('/v2/outbox')
@@ -241,7 +250,8 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
         dry_run: true,
       };
       expect(await post<BulkJobsView>('jobs/retry', { filter })).toMatchObject(plan);
-      const states = () => Promise.all([...mine, later, theirs].map(async (id) => (await job(id)).state)); // prettier-ignore
+      const states = () =>
+        Promise.all([...mine, later, theirs].map(async (id) => (await job(id)).state));
       expect(await states()).toEqual(['delayed', 'delayed', 'pending', 'delayed']);
       expect(await audit(later)).toEqual([]);
 
@@ -407,7 +417,9 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
         { action: 'webhook.activate', name: operator.name, details: { before: 'failed' } },
       ]);
 
-      expect(await json('webhooks', 'pause', id, '--reason', 'x')).toMatchObject({ state: 'failed' }); // prettier-ignore
+      expect(await json('webhooks', 'pause', id, '--reason', 'x')).toMatchObject({
+        state: 'failed',
+      });
       expect(await json('webhooks', 'activate', id)).toMatchObject({ state: 'active' });
     });
   });
@@ -417,7 +429,11 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
     await registerSandbox(server, application);
     const redirect_uris = ['https://app.example.test/back'];
     const { secretBasic, clientId } = application;
-    await request(server.url).put(`/a/${clientId}`).set(secretBasic).send({ redirect_uris }).expect(200); // prettier-ignore
+    await request(server.url)
+      .put(`/a/${clientId}`)
+      .set(secretBasic)
+      .send({ redirect_uris })
+      .expect(200);
     expect(await carillon('account', 'sign-in-link', ada.id)).toContain(ada.email);
   });
 });

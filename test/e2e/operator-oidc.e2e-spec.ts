@@ -38,8 +38,11 @@ describe('sign-in of operators by OpenID Connect', () => {
   beforeEach(() => {
     provider.issuer = provider.url;
     provider.user = {
-      sub: 'ada', aud: 'carillon', email: 'Ada@example.test', groups: ['staff', 'support', 'admins'],
-    }; // prettier-ignore
+      sub: 'ada',
+      aud: 'carillon',
+      email: 'Ada@example.test',
+      groups: ['staff', 'support', 'admins'],
+    };
   });
 
   /** Goes to the provider and back; `change` changes the query of the way back. */

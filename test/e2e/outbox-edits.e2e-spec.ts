@@ -17,10 +17,28 @@ interface Address {
 /** What Node and Java send for an edit of the subject only. */
 const PADDED = {
   node: {
-    subject: 'Two', to: [], cc: [], bcc: [], from: [], reply_to: [], file_ids: [], events: [], labels: [], date: null,
+    subject: 'Two',
+    to: [],
+    cc: [],
+    bcc: [],
+    from: [],
+    reply_to: [],
+    file_ids: [],
+    events: [],
+    labels: [],
+    date: null,
   },
-  java: { subject: 'Two', to: [], cc: [], bcc: [], from: [], reply_to: [], file_ids: [], metadata: {} },
-}; // prettier-ignore
+  java: {
+    subject: 'Two',
+    to: [],
+    cc: [],
+    bcc: [],
+    from: [],
+    reply_to: [],
+    file_ids: [],
+    metadata: {},
+  },
+};
 
 describe('edits of outbox messages', () => {
   let server: TestApp;
@@ -73,7 +91,11 @@ describe('edits of outbox messages', () => {
       [{ cc: [], bcc: [], subject: 'x' }, { cc: [], bcc: [], subject: 'x' }, ['to']],
       [{ reply_to: [] }, { reply_to: [] }, ['bcc', 'cc', 'to']],
       [{ to: [], cc: [], bcc: [], reply_to: [cc] }, { reply_to: [cc] }, ['bcc', 'cc', 'to']],
-      [{ to: [cc], cc: [], bcc: [], reply_to: [] }, { to: [cc], cc: [], bcc: [], reply_to: [] }, ['cc']],
+      [
+        { to: [cc], cc: [], bcc: [], reply_to: [] },
+        { to: [cc], cc: [], bcc: [], reply_to: [] },
+        ['cc'],
+      ],
     ])('replace the lists that %j names, and no other', async (body, changed, recipients) => {
       const { job_status_id: id, original_data: before } = await accept(full);
       const edited = await edit(id, body).expect(200);
@@ -82,7 +104,7 @@ describe('edits of outbox messages', () => {
       const stored = await envelope(id);
       expect(stored.recipients).toEqual(recipients.map((name) => `${name}@elsewhere.test`));
       expect(stored.mime.includes('reply@elsewhere.test')).toBe(!('reply_to' in changed));
-    }); // prettier-ignore
+    });
 
     it.each(Object.entries(PADDED))(
       'keep recipients, attachments and metadata in an edit of the subject by the %s client',
@@ -135,7 +157,14 @@ describe('edits of outbox messages', () => {
         });
         const before = await envelope(id);
         const own = message.original_data as Record<string, unknown>;
-        for (const body of [{}, { version: 1 }, { subject: null }, PADDED.java, own, { bcc: [bcc] }]) {
+        for (const body of [
+          {},
+          { version: 1 },
+          { subject: null },
+          PADDED.java,
+          own,
+          { bcc: [bcc] },
+        ]) {
           const same = { ...body, ...('subject' in body ? { subject: own['subject'] } : {}) };
           const edited = await edit(id, same, method);
           expect([edited.status, edited.body]).toEqual([200, { job_status_id: id, ...message }]);
@@ -143,7 +172,7 @@ describe('edits of outbox messages', () => {
         }
         expect(await envelope(id)).toEqual(before);
       },
-    ); // prettier-ignore
+    );
 
     it('are accepted with the times of a message that is due', async () => {
       const { job_status_id: id, ...message } = await accept({ to: [to], send_at: 0 });
@@ -170,13 +199,16 @@ describe('edits of outbox messages', () => {
       .expect(200);
     const { job_status_id: id } = await accept({ to: [to], thread_id: draft.thread_id });
     const { thread_id, to: list } = draft;
-    for (const [subject, version] of [['Two', 7], ['Three', 1]] as const) {
+    for (const [subject, version] of [
+      ['Two', 7],
+      ['Three', 1],
+    ] as const) {
       const edited = await edit(id, { thread_id, to: list, subject, version }).expect(200);
       expect(edited.body.original_data).toMatchObject({ subject });
     }
     await edit(id, { thread_id, subject: 'Four', version: 7 }).expect(409);
     await edit(id, { thread_id, to: list, subject: 'Four' }).set('If-Match', '"1"').expect(412);
-  }); // prettier-ignore
+  });
 
   it('may contain the version 0 of the draft that they were made from', async () => {
     const { job_status_id: id } = await accept({ to: [to] });
@@ -207,12 +239,18 @@ describe('edits of outbox messages', () => {
     expect(files).toEqual([
       { id: file, object: 'file', filename: 'menu.txt', content_type: 'text/plain', size: 10 },
     ]);
-    const body = { to: [to], cc: [], bcc: [], subject: 'Two', file_ids: files.map((one) => one.id) };
+    const body = {
+      to: [to],
+      cc: [],
+      bcc: [],
+      subject: 'Two',
+      file_ids: files.map((one) => one.id),
+    };
     expect((await edit(id, body).expect(200)).body.original_data).toMatchObject({ files });
     expect((await envelope(id)).mime).toContain('filename=menu.txt');
     const { body: bare } = await edit(id, { file_ids: [] }).expect(200);
     expect(bare.original_data).not.toHaveProperty('files');
-  }); // prettier-ignore
+  });
 });
 
 describe('outbox messages', () => {
@@ -246,24 +284,50 @@ describe('outbox messages', () => {
   it('are refused with a misspelt field, which would have no effect, and accept those that clients send back', async () => {
     const message = { to: [to], send_at: inSeconds(3600) };
     const { body } = await post({
-      ...message, id: 'x', object: 'draft', account_id: ada.id, version: 3, date: 1, starred: false, unread: false,
-      snippet: 'x', files: [], events: [], labels: [], label_ids: [], folder: { id: 'x' }, folder_id: null,
-      headers: {}, job_status_id: 'x', original_send_at: 1, received_date: 1,
-    }).expect(202); // prettier-ignore
+      ...message,
+      id: 'x',
+      object: 'draft',
+      account_id: ada.id,
+      version: 3,
+      date: 1,
+      starred: false,
+      unread: false,
+      snippet: 'x',
+      files: [],
+      events: [],
+      labels: [],
+      label_ids: [],
+      folder: { id: 'x' },
+      folder_id: null,
+      headers: {},
+      job_status_id: 'x',
+      original_send_at: 1,
+      received_date: 1,
+    }).expect(202);
     const count = (await get('/v2/outbox?view=count')).body.count;
     const change = request(server.url).patch(`/v2/outbox/${body.job_status_id}`).set(ada.bearer);
     for (const [refused, text] of [
-      [await post({ to: [to], send_att: 1 }), /^Unknown fields: send_att \(did you mean send_at\?\); /],
+      [
+        await post({ to: [to], send_att: 1 }),
+        /^Unknown fields: send_att \(did you mean send_at\?\); /,
+      ],
       [await post({ to: [to], sendAt: 1 }), /^Unknown fields: sendAt \(did you mean send_at\?\); /],
-      [await post({ to: [to], bc: [bcc] }, '/send'), /^Unknown fields: bc \(did you mean b?cc\?\); /],
-      [await post({ to: [to], retryLimitDatetime: 0 }, '/v2/send?sendnow=false'), /did you mean retry_limit_datetime\?/],
-      [await change.send({ subjekt: 'x' }), /^Unknown fields: subjekt \(did you mean subject\?\); /],
+      [
+        await post({ to: [to], bc: [bcc] }, '/send'),
+        /^Unknown fields: bc \(did you mean b?cc\?\); /,
+      ],
+      [
+        await post({ to: [to], retryLimitDatetime: 0 }, '/v2/send?sendnow=false'),
+        /did you mean retry_limit_datetime\?/,
+      ],
+      [
+        await change.send({ subjekt: 'x' }),
+        /^Unknown fields: subjekt \(did you mean subject\?\); /,
+      ],
     ] as const)
-      expect([refused.status, refused.body.message]).toEqual([
-        400, expect.stringMatching(text),
-      ]);
+      expect([refused.status, refused.body.message]).toEqual([400, expect.stringMatching(text)]);
     expect((await get('/v2/outbox?view=count')).body.count).toBe(count);
-  }); // prettier-ignore
+  });
 
   it('can be counted and listed by their ids', async () => {
     const first = (await get('/v2/outbox?view=count')).body.count;

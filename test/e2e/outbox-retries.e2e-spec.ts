@@ -124,8 +124,13 @@ describe('an outbox message that cannot be sent at once', () => {
     const end = await atTheEnd(await accept('temporary@sandbox.test'));
     expect(end).toMatchObject({ status: 'successful', route: 'relay' });
     expect(end.attempts.map(({ route }: { route: string }) => route)).toEqual([
-      'account', 'account', 'account', 'account', 'account', 'relay',
-    ]); // prettier-ignore
+      'account',
+      'account',
+      'account',
+      'account',
+      'account',
+      'relay',
+    ]);
     expect(service.mails).toHaveLength(1);
   });
 
@@ -244,8 +249,12 @@ describe('an outbox message that cannot be sent at once', () => {
     const id = await accept('unknown-lost@sandbox.test');
     const end = await atTheEnd(id);
     expect(end.attempts.map(({ rule }: { rule: string }) => rule)).toEqual([
-      'look-up', 'look-up', 'look-up', 'resend', null,
-    ]); // prettier-ignore
+      'look-up',
+      'look-up',
+      'look-up',
+      'resend',
+      null,
+    ]);
     expect(await deliveries(id)).toBe(1);
   });
 

@@ -280,13 +280,19 @@ describe('changes that Google and Microsoft report', () => {
       return [
         [withHeader('authorization', `Bearer ${signedJwt(keyPair(), claims ?? {})}`), 401],
         [withHeader('authorization', `Bearer ${oauth.signed({ ...claims, aud: PUBLIC })}`), 401],
-        [withHeader('authorization', `Bearer ${oauth.signed({ ...claims, email: 'x@y.test' })}`), 401],
+        [
+          withHeader('authorization', `Bearer ${oauth.signed({ ...claims, email: 'x@y.test' })}`),
+          401,
+        ],
         [withHeader('authorization', ''), 404],
-      ]; // prettier-ignore
+      ];
     }
     const changed = (change: object): Notice => {
       const { value } = JSON.parse(body) as { value: object[] };
-      return { headers, body: JSON.stringify({ value: value.map((entry) => ({ ...entry, ...change })) }) }; // prettier-ignore
+      return {
+        headers,
+        body: JSON.stringify({ value: value.map((entry) => ({ ...entry, ...change })) }),
+      };
     };
     // Graph repeats what is refused, and stops after 202.
     return [

@@ -135,8 +135,10 @@ describe('an account whose provider takes the recipients from the message', () =
       .send({ ...reply, subject: 'Re: Plans' })
       .expect(200);
     expect(provider.sent.map(({ threadId }) => threadId)).toEqual([
-      null, 'thread of Plans', 'thread of Plans',
-    ]); // prettier-ignore
+      null,
+      'thread of Plans',
+      'thread of Plans',
+    ]);
     await request(server.url).post('/drafts').set(ada.bearer).send(reply).expect(200);
     await request(server.url).post('/drafts').set(ada.bearer).send({ subject: 'New' }).expect(200);
     await until('both drafts to be stored', () => Promise.resolve(provider.drafts.length === 2));

@@ -39,10 +39,15 @@ const newUid = () => `meeting-${++count}-${Math.random().toString(36).slice(2)}@
 /** Builds a VEVENT. Each given line replaces the default lines with the same name. */
 function vevent(uid: string, to: string, lines: readonly string[] = []): string[] {
   const base = [
-    'DTSTAMP:20260101T000000Z', 'DTSTART:20300601T100000Z', 'DTEND:20300601T110000Z', 'SEQUENCE:0', 'SUMMARY:Planning',
-    `ORGANIZER;CN=Zoe:mailto:${ORGANIZER}`, `ATTENDEE;PARTSTAT=ACCEPTED:mailto:${ORGANIZER}`,
+    'DTSTAMP:20260101T000000Z',
+    'DTSTART:20300601T100000Z',
+    'DTEND:20300601T110000Z',
+    'SEQUENCE:0',
+    'SUMMARY:Planning',
+    `ORGANIZER;CN=Zoe:mailto:${ORGANIZER}`,
+    `ATTENDEE;PARTSTAT=ACCEPTED:mailto:${ORGANIZER}`,
     `ATTENDEE;RSVP=TRUE;PARTSTAT=NEEDS-ACTION:mailto:${to}`,
-  ]; // prettier-ignore
+  ];
   const nameOf = (line: string) => line.split(/[;:]/)[0];
   const given = new Set(lines.map(nameOf));
   const kept = base.filter((line) => !given.has(nameOf(line)));
@@ -56,7 +61,15 @@ function vevent(uid: string, to: string, lines: readonly string[] = []): string[
 }
 
 const calendarOf = (method: string, ...events: readonly (readonly string[])[]) =>
-  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//T//T//EN', `METHOD:${method}`, ...events.flat(), 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
+  [
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//T//T//EN',
+    `METHOD:${method}`,
+    ...events.flat(),
+    'END:VCALENDAR',
+    '',
+  ].join('\r\n');
 
 describe('meetings by email', () => {
   let server: TestApp;
@@ -80,11 +93,16 @@ describe('meetings by email', () => {
     server.app.get(Database).query<R>(text, values);
   const call = (method: 'get' | 'post' | 'put' | 'delete', path: string, by: TestAccount) =>
     request(server.url)[method](path).set(by.bearer);
-  const ok = async (method: 'get' | 'post' | 'put' | 'delete', path: string, by: TestAccount, body?: object) => {
+  const ok = async (
+    method: 'get' | 'post' | 'put' | 'delete',
+    path: string,
+    by: TestAccount,
+    body?: object,
+  ) => {
     const response = await call(method, path, by).send(body);
     expect([response.status, response.body.message]).toEqual([200, undefined]);
     return response.body;
-  }; // prettier-ignore
+  };
   const mirrored = (by: TestAccount) =>
     until('the first sync pass', async () => {
       const text = `select 1 from sync_job where account_id = $1 and calendars_at is not null and state = 0`;
@@ -96,8 +114,19 @@ describe('meetings by email', () => {
     );
   /** Sends a calendar file by email, and waits until the mirror contains the message. */
   const mail = async (to: TestAccount, ics: string, from = ORGANIZER, header: string[] = []) => {
-    const encoded = Buffer.from(ics).toString('base64').match(/.{1,76}/g) ?? []; // prettier-ignore
-    const lines = ['Subject: Invitation', ...header, 'MIME-Version: 1.0', 'Content-Type: text/calendar; charset=utf-8; method=REQUEST', 'Content-Transfer-Encoding: base64', '', ...encoded]; // prettier-ignore
+    const encoded =
+      Buffer.from(ics)
+        .toString('base64')
+        .match(/.{1,76}/g) ?? [];
+    const lines = [
+      'Subject: Invitation',
+      ...header,
+      'MIME-Version: 1.0',
+      'Content-Type: text/calendar; charset=utf-8; method=REQUEST',
+      'Content-Transfer-Encoding: base64',
+      '',
+      ...encoded,
+    ];
     return arrived(to, await deliver(server, to, lines, from));
   };
   const arrived = (to: TestAccount, header: string) => {
@@ -126,9 +155,13 @@ describe('meetings by email', () => {
       await mail(bo, ics);
       const event = await only(bo, uid);
       expect(event).toMatchObject({
-        message_id: messageId, title: 'Planning', status: 'confirmed', read_only: true, organizer_email: ORGANIZER,
+        message_id: messageId,
+        title: 'Planning',
+        status: 'confirmed',
+        read_only: true,
+        organizer_email: ORGANIZER,
         when: { start_time: Date.UTC(2030, 5, 1, 10) / 1000 },
-      }); // prettier-ignore
+      });
       expect(event.participants.map(({ email, status }) => [email, status])).toEqual([
         [ORGANIZER, 'yes'],
         [bo.email, 'noreply'],
@@ -147,15 +180,26 @@ describe('meetings by email', () => {
 
     it("follows the organizer's latest message, regardless of the order of arrival", async () => {
       const uid = newUid();
-      const later = ['SEQUENCE:2', 'DTSTAMP:20260103T000000Z', 'DTSTART:20300602T100000Z', 'DTEND:20300602T110000Z'];
+      const later = [
+        'SEQUENCE:2',
+        'DTSTAMP:20260103T000000Z',
+        'DTSTART:20300602T100000Z',
+        'DTEND:20300602T110000Z',
+      ];
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, later)));
-      await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, ['SEQUENCE:1', 'DTSTAMP:20260102T000000Z'])));
+      await mail(
+        bo,
+        calendarOf('REQUEST', vevent(uid, bo.email, ['SEQUENCE:1', 'DTSTAMP:20260102T000000Z'])),
+      );
       expect((await only(bo, uid)).when.start_time).toBe(Date.UTC(2030, 5, 2, 10) / 1000);
-      await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:3', 'DTSTAMP:20260104T000000Z'])));
+      await mail(
+        bo,
+        calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:3', 'DTSTAMP:20260104T000000Z'])),
+      );
       const event = await only(bo, uid);
       expect(event.status).toBe('cancelled');
       expect(await webhookTypes(event.id)).toEqual(['event.created', 'event.deleted']);
-    }); // prettier-ignore
+    });
 
     it('is cancelled even if the cancellation arrived first', async () => {
       const uid = newUid();
@@ -200,18 +244,30 @@ describe('meetings by email', () => {
       const uid = newUid();
       const series = vevent(uid, bo.email, ['RRULE:FREQ=DAILY;COUNT=4']);
       const moved = vevent(uid, bo.email, [
-        'RECURRENCE-ID:20300602T100000Z', 'DTSTART:20300602T150000Z', 'DTEND:20300602T160000Z', 'SUMMARY:Later',
-      ]); // prettier-ignore
+        'RECURRENCE-ID:20300602T100000Z',
+        'DTSTART:20300602T150000Z',
+        'DTEND:20300602T160000Z',
+        'SUMMARY:Later',
+      ]);
       await mail(bo, calendarOf('REQUEST', moved, series));
       const stamped = ['RECURRENCE-ID:20300603T100000Z', 'SEQUENCE:1', 'DTSTART:-', 'DTEND:-'];
       await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, stamped)));
-      const all: Event[] = await ok('get', '/events?expand_recurring=true&starts_after=1906500000&starts_before=1908000000', bo); // prettier-ignore
+      const all: Event[] = await ok(
+        'get',
+        '/events?expand_recurring=true&starts_after=1906500000&starts_before=1908000000',
+        bo,
+      );
       const mine = all.filter(({ ical_uid }) => ical_uid === uid);
-      expect(mine.map(({ title, when }) => [title, new Date((when.start_time ?? 0) * 1000).toISOString()])).toEqual([
+      expect(
+        mine.map(({ title, when }) => [
+          title,
+          new Date((when.start_time ?? 0) * 1000).toISOString(),
+        ]),
+      ).toEqual([
         ['Planning', '2030-06-01T10:00:00.000Z'],
         ['Later', '2030-06-02T15:00:00.000Z'],
         ['Planning', '2030-06-04T10:00:00.000Z'],
-      ]); // prettier-ignore
+      ]);
       await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, ['SEQUENCE:2'])));
       expect(new Set((await events(bo, uid)).map(({ status }) => status))).toEqual(
         new Set(['cancelled']),
@@ -222,9 +278,12 @@ describe('meetings by email', () => {
       const uid = newUid();
       const at = (day: number, lines: readonly string[] = [], title = `Day ${day}`) =>
         vevent(uid, bo.email, [
-          `RECURRENCE-ID:2030060${day}T100000Z`, `DTSTART:2030060${day}T150000Z`, `DTEND:2030060${day}T160000Z`,
-          `SUMMARY:${title}`, ...lines,
-        ]); // prettier-ignore
+          `RECURRENCE-ID:2030060${day}T100000Z`,
+          `DTSTART:2030060${day}T150000Z`,
+          `DTEND:2030060${day}T160000Z`,
+          `SUMMARY:${title}`,
+          ...lines,
+        ]);
       const series = ['RRULE:FREQ=DAILY;COUNT=9'];
       const later = 'DTSTAMP:20260103T000000Z';
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, series), at(2), at(3)));
@@ -241,10 +300,26 @@ describe('meetings by email', () => {
     it('to a series keeps an instance that was cancelled after the change of the series was sent', async () => {
       const uid = newUid();
       const weekly = 'RRULE:FREQ=WEEKLY;COUNT=3';
-      const second = ['RECURRENCE-ID:20300608T100000Z', 'DTSTART:20300608T100000Z', 'DTEND:20300608T110000Z'];
+      const second = [
+        'RECURRENCE-ID:20300608T100000Z',
+        'DTSTART:20300608T100000Z',
+        'DTEND:20300608T110000Z',
+      ];
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, [weekly])));
-      await mail(bo, calendarOf('CANCEL', vevent(uid, bo.email, [...second, 'SEQUENCE:2', 'DTSTAMP:20260105T000000Z'])));
-      const longer = [weekly, 'SUMMARY:Longer', 'DTEND:20300601T120000Z', 'SEQUENCE:1', 'DTSTAMP:20260103T000000Z'];
+      await mail(
+        bo,
+        calendarOf(
+          'CANCEL',
+          vevent(uid, bo.email, [...second, 'SEQUENCE:2', 'DTSTAMP:20260105T000000Z']),
+        ),
+      );
+      const longer = [
+        weekly,
+        'SUMMARY:Longer',
+        'DTEND:20300601T120000Z',
+        'SEQUENCE:1',
+        'DTSTAMP:20260103T000000Z',
+      ];
       await mail(bo, calendarOf('REQUEST', vevent(uid, bo.email, longer)));
       const all = await events(bo, uid);
       expect(all.map(({ title, status }) => [title, status])).toEqual([
@@ -253,7 +328,7 @@ describe('meetings by email', () => {
       ]);
       const shown = await events(bo, uid, '&expand_recurring=true&starts_after=1890000000');
       expect(shown.filter(({ status }) => status === 'confirmed')).toHaveLength(2);
-    }); // prettier-ignore
+    });
 
     it('is ignored in sent messages, in published calendars and in unreadable files', async () => {
       const uid = newUid();
@@ -277,8 +352,24 @@ describe('meetings by email', () => {
         { length: 10_000 },
         (_, n) => `ATTENDEE:mailto:a${n}@elsewhere.test`,
       );
-      const zone = ['BEGIN:VTIMEZONE', 'TZID:Endless', 'BEGIN:STANDARD', 'DTSTART:16010101T000000', 'RRULE:FREQ=SECONDLY', 'TZOFFSETFROM:+0000', 'TZOFFSETTO:+0100', 'END:STANDARD', 'END:VTIMEZONE']; // prettier-ignore
-      const lines = [...crowd, `ATTENDEE:mailto:${bo.email}`, 'DTSTART;TZID=Endless:20300601T100000', 'RRULE:FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=30', 'SUMMARY:\u0007\u0000Bell']; // prettier-ignore
+      const zone = [
+        'BEGIN:VTIMEZONE',
+        'TZID:Endless',
+        'BEGIN:STANDARD',
+        'DTSTART:16010101T000000',
+        'RRULE:FREQ=SECONDLY',
+        'TZOFFSETFROM:+0000',
+        'TZOFFSETTO:+0100',
+        'END:STANDARD',
+        'END:VTIMEZONE',
+      ];
+      const lines = [
+        ...crowd,
+        `ATTENDEE:mailto:${bo.email}`,
+        'DTSTART;TZID=Endless:20300601T100000',
+        'RRULE:FREQ=SECONDLY;BYMONTH=2;BYMONTHDAY=30',
+        'SUMMARY:\u0007\u0000Bell',
+      ];
       await mail(bo, calendarOf('REQUEST', zone, vevent(uid, bo.email, lines)));
       const event = await only(bo, uid);
       expect(event.participants).toHaveLength(500);
@@ -327,7 +418,6 @@ describe('meetings by email', () => {
     const change = (id: string, fields: object): Promise<Event> =>
       ok('put', `/events/${id}?notify_participants=true`, ada, fields);
     const remove = (id: string) => ok('delete', `/events/${id}?notify_participants=true`, ada);
-    // prettier-ignore
     const herAnswerIs = (id: string, status: string) =>
       until(`${status} at the organizer`, async () => {
         const event: Event = await ok('get', `/events/${id}`, ada);
@@ -381,31 +471,60 @@ describe('meetings by email', () => {
       const { hers, his } = await invite({ title: 'Plans' });
       await change(hers.id, { title: 'Plans, and more' });
       await at(hers.ical_uid, ({ title }) => title === 'Plans, and more');
-      const { job_status_id } = await answer({ event_id: his.id, status: 'maybe', comment: 'Perhaps' });
+      const { job_status_id } = await answer({
+        event_id: his.id,
+        status: 'maybe',
+        comment: 'Perhaps',
+      });
       await job(bo, job_status_id);
       await herAnswerIs(hers.id, 'maybe');
       const [message] = await ok('get', `/messages?from=${bo.email}&limit=1`, ada);
       expect(message.subject).toBe('Tentative: Plans, and more');
-      const raw = await call('get', `/messages/${message.id}`, ada).set('Accept', 'message/rfc822').buffer(true);
+      const raw = await call('get', `/messages/${message.id}`, ada)
+        .set('Accept', 'message/rfc822')
+        .buffer(true);
       const { attachments } = await PostalMime.parse(raw.text ?? raw.body);
-      expect(attachments.map(({ mimeType, method }) => [mimeType, method])).toContainEqual(['text/calendar', 'REPLY']);
+      expect(attachments.map(({ mimeType, method }) => [mimeType, method])).toContainEqual([
+        'text/calendar',
+        'REPLY',
+      ]);
       const ics = new TextDecoder().decode(attachments[0]?.content as ArrayBuffer);
       const root = new ICAL.Component(ICAL.parse(ics));
       const component = root.getFirstSubcomponent('vevent');
       expect(root.getFirstPropertyValue('method')).toBe('REPLY');
       expect(component?.getFirstPropertyValue('uid')).toBe(hers.ical_uid);
       expect(component?.getFirstPropertyValue('sequence')).toBe(1);
-      expect(component?.getAllProperties('attendee').map((one) => [one.getFirstValue(), one.getFirstParameter('partstat')])).toEqual([[`mailto:${bo.email}`, 'TENTATIVE']]);
+      expect(
+        component
+          ?.getAllProperties('attendee')
+          .map((one) => [one.getFirstValue(), one.getFirstParameter('partstat')]),
+      ).toEqual([[`mailto:${bo.email}`, 'TENTATIVE']]);
       expect(component?.getFirstPropertyValue('comment')).toBe('Perhaps');
-      const [event] = Object.values(nodeIcal.sync.parseICS(ics)).filter((one) => one?.type === 'VEVENT') as VEvent[];
-      expect(event).toMatchObject({ uid: hers.ical_uid, summary: 'Plans, and more', sequence: 1, organizer: { val: `mailto:${ada.email}` }, attendee: { val: `mailto:${bo.email}`, params: { PARTSTAT: 'TENTATIVE' } } });
-    }); // prettier-ignore
+      const [event] = Object.values(nodeIcal.sync.parseICS(ics)).filter(
+        (one) => one?.type === 'VEVENT',
+      ) as VEvent[];
+      expect(event).toMatchObject({
+        uid: hers.ical_uid,
+        summary: 'Plans, and more',
+        sequence: 1,
+        organizer: { val: `mailto:${ada.email}` },
+        attendee: { val: `mailto:${bo.email}`, params: { PARTSTAT: 'TENTATIVE' } },
+      });
+    });
 
     it('responds for one instance of a series', async () => {
-      const { hers, his } = await invite({ recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=3'], timezone: 'Europe/Berlin' } });
+      const { hers, his } = await invite({
+        recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=3'], timezone: 'Europe/Berlin' },
+      });
       const id = `${his.id}_20300602T100000Z`;
-      const answered: Event = await answer({ event_id: id, status: 'no' }, '?notify_participants=false');
-      expect(answered).toMatchObject({ master_event_id: his.id, original_start_time: Date.UTC(2030, 5, 2, 10) / 1000 });
+      const answered: Event = await answer(
+        { event_id: id, status: 'no' },
+        '?notify_participants=false',
+      );
+      expect(answered).toMatchObject({
+        master_event_id: his.id,
+        original_start_time: Date.UTC(2030, 5, 2, 10) / 1000,
+      });
       expect(answered.job_status_id).toBeUndefined();
       const again: Event = await answer({ event_id: id, status: 'maybe' });
       expect(again.id).toBe(answered.id);
@@ -414,8 +533,10 @@ describe('meetings by email', () => {
       await remove(`${hers.id}_20300602T100000Z`);
       await at(hers.ical_uid, (event) => event.id === again.id && event.status === 'cancelled');
       expect((await ok('get', `/events/${his.id}`, bo)).status).toBe('confirmed');
-      expect((await call('post', '/send-rsvp', bo).send({ event_id: again.id, status: 'yes' })).status).toBe(409);
-    }); // prettier-ignore
+      expect(
+        (await call('post', '/send-rsvp', bo).send({ event_id: again.id, status: 'yes' })).status,
+      ).toBe(409);
+    });
 
     it('keeps the response when the organizer changes the title, and resets it when the time changes', async () => {
       const { hers, his } = await invite();

@@ -78,10 +78,17 @@ describe('GET /messages/search and /threads/search', () => {
     const text = ['Content-Type: text/html; charset=utf-8', '', seed.text ?? '<p>Hello</p>'];
     const content = seed.file
       ? [
-          'Content-Type: multipart/mixed; boundary=b', '', '--b', ...text, '--b',
+          'Content-Type: multipart/mixed; boundary=b',
+          '',
+          '--b',
+          ...text,
+          '--b',
           `Content-Type: application/pdf; name="${seed.file}"`,
-          `Content-Disposition: attachment; filename="${seed.file}"`, '', 'x', '--b--',
-        ] // prettier-ignore
+          `Content-Disposition: attachment; filename="${seed.file}"`,
+          '',
+          'x',
+          '--b--',
+        ]
       : text;
     const messageIdHeader = `<${key}@seed.test>`;
     const lines = [
@@ -332,10 +339,14 @@ describe('GET /messages/search and /threads/search', () => {
   it('finds messages with more distinct words than the index can hold', async () => {
     // Ethiopic letters take three bytes each. Every word here is different and consists of twenty
     // pieces.
-    const piece = (number: number) => [number % 70, Math.floor(number / 70) % 70, number % 67].map((at) => String.fromCharCode(0x1200 + at)).join(''); // prettier-ignore
+    const piece = (number: number) =>
+      [number % 70, Math.floor(number / 70) % 70, number % 67]
+        .map((at) => String.fromCharCode(0x1200 + at))
+        .join('');
     const word = (number: number) =>
       Array.from({ length: 20 }, (_, index) => piece(number * 20 + index)).join('.');
-    const words = (from: number, to: number) => Array.from({ length: to - from }, (_, at) => word(from + at)).join(' '); // prettier-ignore
+    const words = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, at) => word(from + at)).join(' ');
     const subject = `Lexicon ${words(400, 470)}`;
     const account = await mailbox({ many: { subject, text: words(0, 400) } });
     expect(await find('lexicon', account)).toEqual(['many']);
@@ -457,7 +468,36 @@ describe('GET /messages/search and /threads/search', () => {
         q,
         status: 200,
       });
-    const pieces = ['"', "'", '\\', ':*', '-', '(', ')', 'OR', 'from:', 'in:', '<->', '\u0000', '\ud800', '%', 'é', '会议', 'a', '*', '!', '&', '|', ' ', 'is:', 'before:', '\u0301', '\ufdfa', '\u200d', randomUUID()]; // prettier-ignore
+    const pieces = [
+      '"',
+      "'",
+      '\\',
+      ':*',
+      '-',
+      '(',
+      ')',
+      'OR',
+      'from:',
+      'in:',
+      '<->',
+      '\u0000',
+      '\ud800',
+      '%',
+      'é',
+      '会议',
+      'a',
+      '*',
+      '!',
+      '&',
+      '|',
+      ' ',
+      'is:',
+      'before:',
+      '\u0301',
+      '\ufdfa',
+      '\u200d',
+      randomUUID(),
+    ];
     for (let number = 0; number < 60; number += 1) {
       const q = Array.from(
         { length: 1 + (number % 9) },

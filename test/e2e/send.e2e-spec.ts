@@ -101,15 +101,37 @@ describe('POST /send', () => {
   it('returns the message with the same id as its copy in the mailbox', async () => {
     const sent = ok(
       await send({
-        to: [BO], cc: [], bcc: [{ email: 'hidden@elsewhere.test' }], from: [], reply_to: [], date: null, events: [],
-        labels: [], file_ids: [], subject: 'Grüße', body: '<p>Hello Bo</p>', metadata: { team: 'sales' }, version: 3,
+        to: [BO],
+        cc: [],
+        bcc: [{ email: 'hidden@elsewhere.test' }],
+        from: [],
+        reply_to: [],
+        date: null,
+        events: [],
+        labels: [],
+        file_ids: [],
+        subject: 'Grüße',
+        body: '<p>Hello Bo</p>',
+        metadata: { team: 'sales' },
+        version: 3,
       }),
-    ); // prettier-ignore
+    );
     expect(sent).toMatchObject({
-      object: 'message', account_id: ada.id, subject: 'Grüße', snippet: 'Hello Bo', body: '<p>Hello Bo</p>', to: [BO],
-      cc: [], bcc: [{ email: 'hidden@elsewhere.test' }], from: [{ email: ada.email, name: 'Test User' }], files: [],
-      unread: false, folder: { name: 'sent' }, metadata: { team: 'sales' }, reply_to_message_id: null,
-    }); // prettier-ignore
+      object: 'message',
+      account_id: ada.id,
+      subject: 'Grüße',
+      snippet: 'Hello Bo',
+      body: '<p>Hello Bo</p>',
+      to: [BO],
+      cc: [],
+      bcc: [{ email: 'hidden@elsewhere.test' }],
+      from: [{ email: ada.email, name: 'Test User' }],
+      files: [],
+      unread: false,
+      folder: { name: 'sent' },
+      metadata: { team: 'sales' },
+      reply_to_message_id: null,
+    });
     expect(Math.abs(Number(sent['date']) - Date.now() / 1000)).toBeLessThan(60);
     expect(await mirrored(sent.id)).toMatchObject({
       thread_id: sent.thread_id,
@@ -338,9 +360,14 @@ describe('POST /send', () => {
       await until('the draft at the provider', async () => (await inFolder('drafts')).length === 1);
       const sent = ok(await send({ draft_id: id, version: 0, tracking: null }));
       expect(sent).toMatchObject({
-        object: 'message', subject: 'Draft', body: '<b>Hi</b>', thread_id, to: [BO], metadata: { a: 'b' },
+        object: 'message',
+        subject: 'Draft',
+        body: '<b>Hi</b>',
+        thread_id,
+        to: [BO],
+        metadata: { a: 'b' },
         files: [{ filename: 'menu.txt' }],
-      }); // prettier-ignore
+      });
       expect(await shown(id)).toBe(404);
       await until(
         'the draft to be deleted at the provider',
@@ -397,9 +424,15 @@ describe('POST /send', () => {
         }),
       );
       expect(sent).toMatchObject({
-        object: 'message', subject: 'Raw', to: [BO], folder: { name: 'sent' },
-        bcc: [{ email: 'hidden@elsewhere.test', name: '' }, { email: 'more@elsewhere.test', name: '' }],
-      }); // prettier-ignore
+        object: 'message',
+        subject: 'Raw',
+        to: [BO],
+        folder: { name: 'sent' },
+        bcc: [
+          { email: 'hidden@elsewhere.test', name: '' },
+          { email: 'more@elsewhere.test', name: '' },
+        ],
+      });
       expect(await mirrored(sent.id)).toMatchObject({
         thread_id: sent.thread_id,
         headers: { 'Message-Id': own },

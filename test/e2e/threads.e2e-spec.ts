@@ -332,8 +332,11 @@ describe('/threads', () => {
       expect(await get(ada, '/messages', { in: 'archive', view: 'count' })).toEqual({ count: 2 });
       const [last] = (await get(ada, '/messages', { in: 'sent' })) as { id: string }[];
       expect(await outcome(ada, body.job_status_id)).toMatchObject({
-        status: 'successful', action: 'update_message', object: 'message', id: last?.id,
-      }); // prettier-ignore
+        status: 'successful',
+        action: 'update_message',
+        object: 'message',
+        id: last?.id,
+      });
       await until('all jobs to succeed', async () => {
         const jobs = (await get(ada, '/job-statuses')) as { action: string; status: string }[];
         const own = jobs.filter(({ action }) => action === 'update_message');

@@ -352,12 +352,28 @@ describe('tracking', () => {
     const other = new TrackingTokens([{ id: 'x', key: Buffer.alloc(32) }]);
     const forged = other.link({ messageId: message.id, index: 0, url: 'https://evil.test/' });
     for (const path of [
-      '/t/o', '/t/c', '/t/o?i=', '/t/c?l=', `/t/o?i=${linkToken}`, `/t/c?l=${openToken}`, `/t/c?l=${forged}`, `/t/c?l=${linkToken}A`,
-      `/t/c?l=${linkToken}&l=${linkToken}`, `/t/c?l[url]=https://evil.test`, `/t/o?i=${openToken.slice(0, -1)}`, '/t/c?url=https://evil.test', '/t',
+      '/t/o',
+      '/t/c',
+      '/t/o?i=',
+      '/t/c?l=',
+      `/t/o?i=${linkToken}`,
+      `/t/c?l=${openToken}`,
+      `/t/c?l=${forged}`,
+      `/t/c?l=${linkToken}A`,
+      `/t/c?l=${linkToken}&l=${linkToken}`,
+      `/t/c?l[url]=https://evil.test`,
+      `/t/o?i=${openToken.slice(0, -1)}`,
+      '/t/c?url=https://evil.test',
+      '/t',
     ]) {
       const { status, body, headers } = await visit(path);
-      expect([path, status, body.type, headers['location']]).toEqual([path, 404, 'invalid_request_error', undefined]);
-    } // prettier-ignore
+      expect([path, status, body.type, headers['location']]).toEqual([
+        path,
+        404,
+        'invalid_request_error',
+        undefined,
+      ]);
+    }
     expect((await request(server.url).post(link)).status).toBe(405);
     expect((await request(server.url).get('/openapi.json')).text).not.toContain('/t/c');
   });
@@ -478,12 +494,34 @@ describe('tracking', () => {
     const { copy } = await sent('bouncing', { tracking: undefined });
     const header = await headerOf(copy);
     const report = (about: string, action = 'failed') => [
-      'Subject: Undelivered Mail Returned to Sender', `In-Reply-To: ${about}`, 'MIME-Version: 1.0',
-      'Content-Type: multipart/report; report-type=delivery-status; boundary="r"', '', '--r', '', 'Sorry', '--r',
-      'Content-Type: message/delivery-status', '', 'Reporting-MTA: dns; mx.test', '', 'Final-Recipient: rfc822; Bo@elsewhere.test',
-      `Action: ${action}`, 'Status: 5.1.1', 'Diagnostic-Code: smtp; 550 5.1.1 No such user', '',
-      '--r', 'Content-Type: message/rfc822', '', `Message-ID: ${about}`, 'Subject: bouncing', '', 'x', '--r--', '',
-    ]; // prettier-ignore
+      'Subject: Undelivered Mail Returned to Sender',
+      `In-Reply-To: ${about}`,
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/report; report-type=delivery-status; boundary="r"',
+      '',
+      '--r',
+      '',
+      'Sorry',
+      '--r',
+      'Content-Type: message/delivery-status',
+      '',
+      'Reporting-MTA: dns; mx.test',
+      '',
+      'Final-Recipient: rfc822; Bo@elsewhere.test',
+      `Action: ${action}`,
+      'Status: 5.1.1',
+      'Diagnostic-Code: smtp; 550 5.1.1 No such user',
+      '',
+      '--r',
+      'Content-Type: message/rfc822',
+      '',
+      `Message-ID: ${about}`,
+      'Subject: bouncing',
+      '',
+      'x',
+      '--r--',
+      '',
+    ];
     await deliver(server, ada, report('<unknown@elsewhere.test>'));
     await deliver(server, ada, report(header, 'delayed'));
     await deliver(server, ada, report(header));

@@ -88,9 +88,14 @@ describe('uploads', () => {
     const bytes = bytesOf(MB + 17);
     const file = await upload(bytes, 'Grüße.bin');
     expect(file).toEqual({
-      id: expect.any(String), object: 'file', account_id: ada.id, content_type: 'application/x-test',
-      filename: 'Grüße.bin', size: bytes.length, message_ids: [],
-    }); // prettier-ignore
+      id: expect.any(String),
+      object: 'file',
+      account_id: ada.id,
+      content_type: 'application/x-test',
+      filename: 'Grüße.bin',
+      size: bytes.length,
+      message_ids: [],
+    });
     expect((await get(`/files/${file.id}`)).body).toEqual(file);
     expect((await get('/files?filename=Grüße.bin')).body).toEqual([file]);
     expect((await get('/files?content_type=APPLICATION/x-test&view=ids')).body).toEqual([file.id]);
@@ -336,9 +341,12 @@ describe('uploads', () => {
 
   it('are not attachments of received messages, which cannot be deleted', async () => {
     await deliver(server, ada, [
-      'Subject: With a file', 'Content-Type: text/plain; name="a.txt"', 'Content-Disposition: attachment; filename="a.txt"',
-      '', 'Good day.',
-    ]); // prettier-ignore
+      'Subject: With a file',
+      'Content-Type: text/plain; name="a.txt"',
+      'Content-Disposition: attachment; filename="a.txt"',
+      '',
+      'Good day.',
+    ]);
     const [file] = await until('the file', async () => {
       const { body } = await get('/files?filename=a.txt');
       return body.length > 0 && (body as FileView[]);

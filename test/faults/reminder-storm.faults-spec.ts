@@ -74,9 +74,13 @@ describe('two servers, one of which is killed repeatedly while reminders leave a
           onTheirWay: count.onTheirWay,
           onTheirWayMs: count.onTheirWayMs,
           lateness: {
-            p50, p90: percentile(latenessMs, 0.9), p99, p999: percentile(latenessMs, 0.999), most: latenessMs.at(-1),
+            p50,
+            p90: percentile(latenessMs, 0.9),
+            p99,
+            p999: percentile(latenessMs, 0.999),
+            most: latenessMs.at(-1),
             overOneSecond: latenessMs.filter((late) => late > 1000).length,
-          }, // prettier-ignore
+          },
         })}\n`,
       );
       addFaultFigures({

@@ -285,12 +285,16 @@ describe("an attempt to take over another user's account", () => {
         .set(application.basic)
         .send({
           settings: {
-            client_id: 'x', authorization_endpoint: 'https://id.example.test/a', oauth_scope: 'mail',
-            token_endpoint: 'https://id.example.test/t', imap_host: '127.0.0.1', imap_port: his.imap.port,
+            client_id: 'x',
+            authorization_endpoint: 'https://id.example.test/a',
+            oauth_scope: 'mail',
+            token_endpoint: 'https://id.example.test/t',
+            imap_host: '127.0.0.1',
+            imap_port: his.imap.port,
             smtp_host: '127.0.0.1',
           },
         })
-        .expect(200); // prettier-ignore
+        .expect(200);
       const ada = await nativeSignIn(hers);
       await untilMirrored(ada, SECRET);
       await prove(ada.id);

@@ -64,11 +64,18 @@ describe('proof of an address by a mail', () => {
       .send({
         provider: 'imap',
         settings: {
-          email, imap_host: '127.0.0.1', imap_port: imap.port, imap_security: 'none', imap_password: 'any',
-          imap_username: login, smtp_host: '127.0.0.1', smtp_port: smtp.port, smtp_security: 'none',
+          email,
+          imap_host: '127.0.0.1',
+          imap_port: imap.port,
+          imap_security: 'none',
+          imap_password: 'any',
+          imap_username: login,
+          smtp_host: '127.0.0.1',
+          smtp_port: smtp.port,
+          smtp_security: 'none',
         },
       })
-      .expect(200); // prettier-ignore
+      .expect(200);
     return { id: body.data.id, bearer: { authorization: `Bearer ${body.data.access_token}` } };
   }
 

@@ -133,8 +133,12 @@ describe('HTML, pictures and files made to take time or memory', () => {
   it.each(Object.keys(HTML))('%s are tracked while other requests are answered', async (name) => {
     const html = HTML[name] ?? '';
     const message = {
-      accountId: ACCOUNT, messageId: ACCOUNT, messageIdHeader: '<1@mail.test>', sendAt: new Date(0), html,
-    }; // prettier-ignore
+      accountId: ACCOUNT,
+      messageId: ACCOUNT,
+      messageIdHeader: '<1@mail.test>',
+      sendAt: new Date(0),
+      html,
+    };
     let marked = '';
     const pause = await longestPause(async () => {
       marked = (await tracker.prepare(message, { opens: true, links: true })).html;
@@ -145,7 +149,13 @@ describe('HTML, pictures and files made to take time or memory', () => {
   });
 
   it('bodies are read by the neural endpoints while other requests are answered', async () => {
-    const options = { ignoreLinks: false, ignoreImages: false, ignoreTables: false, imagesAsMarkdown: true, removeConclusionPhrases: true }; // prettier-ignore
+    const options = {
+      ignoreLinks: false,
+      ignoreImages: false,
+      ignoreTables: false,
+      imagesAsMarkdown: true,
+      removeConclusionPhrases: true,
+    };
     const messages = Object.values(HTML)
       .slice(0, 6)
       .map((body) => ({

@@ -25,18 +25,39 @@ const times = (count: number, line: (n: number) => string): string[] =>
 
 function calendar(uid: string, zone: readonly string[], lines: readonly string[]): string[] {
   return [
-    'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:x', 'METHOD:REQUEST', ...zone, 'BEGIN:VEVENT', `UID:${uid}`,
-    'DTSTAMP:20260101T000000Z', 'ORGANIZER:mailto:eve@evil.test', 'ATTENDEE:mailto:ada@example.test', ...lines,
-    'END:VEVENT', 'END:VCALENDAR',
-  ]; // prettier-ignore
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:x',
+    'METHOD:REQUEST',
+    ...zone,
+    'BEGIN:VEVENT',
+    `UID:${uid}`,
+    'DTSTAMP:20260101T000000Z',
+    'ORGANIZER:mailto:eve@evil.test',
+    'ATTENDEE:mailto:ada@example.test',
+    ...lines,
+    'END:VEVENT',
+    'END:VCALENDAR',
+  ];
 }
 
 const zone = (name: string): string[] => [
-  'BEGIN:VTIMEZONE', `TZID:${name}`,
-  'BEGIN:STANDARD', 'DTSTART:16010101T030000', 'RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU', 'TZOFFSETFROM:+0246', 'TZOFFSETTO:+0123', 'END:STANDARD',
-  'BEGIN:DAYLIGHT', 'DTSTART:16010101T020000', 'RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU', 'TZOFFSETFROM:+0123', 'TZOFFSETTO:+0246', 'END:DAYLIGHT',
+  'BEGIN:VTIMEZONE',
+  `TZID:${name}`,
+  'BEGIN:STANDARD',
+  'DTSTART:16010101T030000',
+  'RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU',
+  'TZOFFSETFROM:+0246',
+  'TZOFFSETTO:+0123',
+  'END:STANDARD',
+  'BEGIN:DAYLIGHT',
+  'DTSTART:16010101T020000',
+  'RRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU',
+  'TZOFFSETFROM:+0123',
+  'TZOFFSETTO:+0246',
+  'END:DAYLIGHT',
   'END:VTIMEZONE',
-]; // prettier-ignore
+];
 
 function multipart(parts: readonly (readonly string[])[]): string[] {
   const all = parts.flatMap((part) => ['--b', ...part]);
@@ -73,11 +94,16 @@ const BOMBS: Record<string, string[]> = {
     ),
   ),
   'rules by hundreds': ics(
-    calendar('rules', [], [
-      'SUMMARY:Hundreds of rules', 'DTSTART:20270601T100000Z',
-      ...times(500, (n) => `RRULE:FREQ=DAILY;BYHOUR=${n % 24};BYMINUTE=${n % 60}`),
-    ]),
-  ), // prettier-ignore
+    calendar(
+      'rules',
+      [],
+      [
+        'SUMMARY:Hundreds of rules',
+        'DTSTART:20270601T100000Z',
+        ...times(500, (n) => `RRULE:FREQ=DAILY;BYHOUR=${n % 24};BYMINUTE=${n % 60}`),
+      ],
+    ),
+  ),
   'wild rules': multipart(
     WILD_RULES.slice(0, 3).map((rule, n) =>
       ics(calendar(`wild-${n}`, [], ['SUMMARY:Wild', 'DTSTART:20260601T100000Z', `RRULE:${rule}`])),
@@ -105,17 +131,20 @@ const BOMBS: Record<string, string[]> = {
     calendar('long', [], [`X-A;${times(60_000, (n) => `P${n}=1`).join(';')}:x`]),
   ),
   'nested parts': [
-    'Content-Type: multipart/mixed; boundary=b0', '',
+    'Content-Type: multipart/mixed; boundary=b0',
+    '',
     ...times(1_000, (n) => `--b${n}\r\nContent-Type: multipart/mixed; boundary=b${n + 1}\r\n`),
-  ], // prettier-ignore
+  ],
   'a million parts': [
     'Content-Type: multipart/mixed; boundary=b',
     '',
     '--b\r\n\r\n'.repeat(1_000_000),
   ],
   'a hundred thousand recipients': [
-    `Cc: ${times(100_000, (n) => `a${n}@x.test`).join(',\r\n ')}`, '', 'Hello',
-  ], // prettier-ignore
+    `Cc: ${times(100_000, (n) => `a${n}@x.test`).join(',\r\n ')}`,
+    '',
+    'Hello',
+  ],
   'nested comments and groups': [
     `To: ${'('.repeat(200_000)}`,
     `Reply-To: ${'a:'.repeat(100_000)}`,
@@ -134,8 +163,10 @@ const BOMBS: Record<string, string[]> = {
     'Hello',
   ],
   'continued parameters': [
-    `Content-Type: text/plain;${times(50_000, (n) => `\r\n name*${n}*=%41`).join(';')}`, '', 'Hello',
-  ], // prettier-ignore
+    `Content-Type: text/plain;${times(50_000, (n) => `\r\n name*${n}*=%41`).join(';')}`,
+    '',
+    'Hello',
+  ],
   'folded lines': [`X-Fold: a${'\r\n '.repeat(300_000)}`, '', 'Hello'],
   'soft line breaks': [
     'Content-Type: text/plain',
@@ -154,9 +185,14 @@ const BOMBS: Record<string, string[]> = {
     times(200_000, (n) => `w${n.toString(36)}`).join('\r\n'),
   ],
   'a report of reports': [
-    'Content-Type: multipart/report; report-type=delivery-status; boundary=b', '',
-    ...times(20_000, () => '--b\r\nContent-Type: message/delivery-status\r\n\r\nFinal-Recipient: rfc822;a@x.test\r\nAction: failed\r\n'),
-  ], // prettier-ignore
+    'Content-Type: multipart/report; report-type=delivery-status; boundary=b',
+    '',
+    ...times(
+      20_000,
+      () =>
+        '--b\r\nContent-Type: message/delivery-status\r\n\r\nFinal-Recipient: rfc822;a@x.test\r\nAction: failed\r\n',
+    ),
+  ],
 };
 
 describe('mail bombs', () => {

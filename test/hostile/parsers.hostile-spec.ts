@@ -126,15 +126,43 @@ describe(`untrusted input (seed ${seed})`, () => {
         threads,
       );
     const TOKENS = [
-      '<d:multistatus xmlns:d="DAV:">', '<d:response>', '<d:href>/home/x/</d:href>', '<d:href>\0</d:href>', '<d:propstat>', '<d:prop>',
-      '<d:resourcetype><c:calendar/></d:resourcetype>', '</d:prop>', '<d:status>HTTP/1.1 200 OK</d:status>', '</d:propstat>', '</d:response>',
-      '</d:multistatus>', '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>', '&e;', '<![CDATA[', '<__proto__>', '<', '&', '"', 'x',
-    ]; // prettier-ignore
+      '<d:multistatus xmlns:d="DAV:">',
+      '<d:response>',
+      '<d:href>/home/x/</d:href>',
+      '<d:href>\0</d:href>',
+      '<d:propstat>',
+      '<d:prop>',
+      '<d:resourcetype><c:calendar/></d:resourcetype>',
+      '</d:prop>',
+      '<d:status>HTTP/1.1 200 OK</d:status>',
+      '</d:propstat>',
+      '</d:response>',
+      '</d:multistatus>',
+      '<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>',
+      '&e;',
+      '<![CDATA[',
+      '<__proto__>',
+      '<',
+      '&',
+      '"',
+      'x',
+    ];
 
     it('gives all events except the one that cannot be read', async () => {
       dav = await FakeDav.start();
       const event = (uid: string, ...lines: readonly string[]) =>
-        ['BEGIN:VCALENDAR', 'VERSION:2.0', 'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', 'DTSTART:20300101T100000Z', ...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
+        [
+          'BEGIN:VCALENDAR',
+          'VERSION:2.0',
+          'BEGIN:VEVENT',
+          `UID:${uid}`,
+          'DTSTAMP:20260101T000000Z',
+          'DTSTART:20300101T100000Z',
+          ...lines,
+          'END:VEVENT',
+          'END:VCALENDAR',
+          '',
+        ].join('\r\n');
       dav.events.set('1.ics', event('one'));
       dav.events.set('2.ics', event('two', 'RRULE:FREQ=DAILY', 'EXDATE:20300101T100000Z,x'));
       dav.events.set('3.ics', event('three'));

@@ -39,13 +39,18 @@ describe('servers that a client names in a sign-in', () => {
 
   let count = 0;
   const authorize = (settings: object): Promise<HttpAnswer> =>
-    server.send('POST', '/connect/authorize', {}, {
-      client_id: server.application.clientId,
-      name: 'Eve',
-      email_address: `eve${(count += 1)}@example.test`,
-      provider: 'imap',
-      settings,
-    }); // prettier-ignore
+    server.send(
+      'POST',
+      '/connect/authorize',
+      {},
+      {
+        client_id: server.application.clientId,
+        name: 'Eve',
+        email_address: `eve${(count += 1)}@example.test`,
+        provider: 'imap',
+        settings,
+      },
+    );
 
   const attack = async (
     settings: object,
@@ -71,37 +76,83 @@ describe('servers that a client names in a sign-in', () => {
   };
 
   it.each([
-    ['31 MB of resources', () => ({ body: ['<multistatus xmlns="DAV:">', ...times(31, '<response><href>/a</href></response>'.repeat(30_000))] })],
+    [
+      '31 MB of resources',
+      () => ({
+        body: [
+          '<multistatus xmlns="DAV:">',
+          ...times(31, '<response><href>/a</href></response>'.repeat(30_000)),
+        ],
+      }),
+    ],
     ['an endless response', () => ({ body: endless('<a>'.repeat(10_000)) })],
-    ['a compressed bomb', () => ({ headers: { 'content-encoding': 'gzip' }, body: [gzipSync(Buffer.alloc(20 * MIB, '<a/>'))] })],
-    ['250 kB of different elements', () => ({ body: `<multistatus xmlns="DAV:"><response><propstat><prop>${Array.from({ length: 12_000 }, (_, at) => `<p${at}>x</p${at}>`).join('')}</prop></propstat></response></multistatus>` })],
+    [
+      'a compressed bomb',
+      () => ({
+        headers: { 'content-encoding': 'gzip' },
+        body: [gzipSync(Buffer.alloc(20 * MIB, '<a/>'))],
+      }),
+    ],
+    [
+      '250 kB of different elements',
+      () => ({
+        body: `<multistatus xmlns="DAV:"><response><propstat><prop>${Array.from({ length: 12_000 }, (_, at) => `<p${at}>x</p${at}>`).join('')}</prop></propstat></response></multistatus>`,
+      }),
+    ],
     ['elements nested 20,000 deep', () => ({ body: '<a>'.repeat(20_000) })],
-    ['entities of entities', () => ({ body: `<!DOCTYPE a [<!ENTITY a "${'x'.repeat(1_000)}"><!ENTITY b "${'&a;'.repeat(1_000)}"><!ENTITY c "${'&b;'.repeat(1_000)}">]><multistatus xmlns="DAV:">&c;</multistatus>` })],
+    [
+      'entities of entities',
+      () => ({
+        body: `<!DOCTYPE a [<!ENTITY a "${'x'.repeat(1_000)}"><!ENTITY b "${'&a;'.repeat(1_000)}"><!ENTITY c "${'&b;'.repeat(1_000)}">]><multistatus xmlns="DAV:">&c;</multistatus>`,
+      }),
+    ],
     ['redirects without end', () => ({ status: 302, headers: { location: `/${Math.random()}` } })],
-  ] as [string, () => DavReply][])('make the sign-in fail if the CalDAV server sends %s, and delay no other request', async (_what, reply) => {
-    const { settings } = await server.mailbox();
-    const dav = await davAnswering(reply);
-    const result = await attack({ ...settings, caldav_url: dav.origin, carddav_url: dav.origin });
-    expectOthersServed(result);
-    expect(result.answer.status).toBe(400);
-    expect(JSON.stringify(result.answer.body)).toContain('caldav_url');
-  }); // prettier-ignore
+  ] as [string, () => DavReply][])(
+    'make the sign-in fail if the CalDAV server sends %s, and delay no other request',
+    async (_what, reply) => {
+      const { settings } = await server.mailbox();
+      const dav = await davAnswering(reply);
+      const result = await attack({ ...settings, caldav_url: dav.origin, carddav_url: dav.origin });
+      expectOthersServed(result);
+      expect(result.answer.status).toBe(400);
+      expect(JSON.stringify(result.answer.body)).toContain('caldav_url');
+    },
+  );
 
   it.each([
-    ['a literal of 128 MiB', 'EXAMINE', { send: ['* LIST () "/" {134217728}\r\n', ...times(128, 'x'.repeat(MIB))] }],
+    [
+      'a literal of 128 MiB',
+      'EXAMINE',
+      { send: ['* LIST () "/" {134217728}\r\n', ...times(128, 'x'.repeat(MIB))] },
+    ],
     ['a line without end', 'EXAMINE', { send: endless('x'.repeat(65_536)) }],
     ['unrequested lines without end', 'EXAMINE', { send: endless('* 1 EXISTS\r\n'.repeat(1_000)) }],
-    ['a set of numbers as long as a line may be', 'LOGIN', { send: `* VANISHED ${'1,'.repeat(32_000)}1\r\n* BYE over\r\n` }],
-    ['one line that names 16 million messages', 'EXAMINE', { send: `${'* VANISHED 1:16777216\r\n'.repeat(1_000)}* BYE over\r\n` }],
+    [
+      'a set of numbers as long as a line may be',
+      'LOGIN',
+      { send: `* VANISHED ${'1,'.repeat(32_000)}1\r\n* BYE over\r\n` },
+    ],
+    [
+      'one line that names 16 million messages',
+      'EXAMINE',
+      { send: `${'* VANISHED 1:16777216\r\n'.repeat(1_000)}* BYE over\r\n` },
+    ],
     ['brackets', 'LOGIN', { send: `* OK ${'['.repeat(60_000)}\r\n` }],
     ['empty literals', 'LOGIN', { send: `* X${' {0}\r\n'.repeat(30_000)}\r\n` }],
-    ['capabilities without end', 'CAPABILITY', { send: endless(`* CAPABILITY ${'A '.repeat(1_000)}\r\n`) }],
-  ] as [string, string, ImapReply][])('make the sign-in fail if the IMAP server sends %s, and delay no other request', async (_what, command, reply) => {
-    const { settings } = await server.mailbox(inAnswerTo(command, reply));
-    const result = await attack(settings);
-    expectOthersServed(result);
-    expect(result.answer.status).toBe(400);
-  }); // prettier-ignore
+    [
+      'capabilities without end',
+      'CAPABILITY',
+      { send: endless(`* CAPABILITY ${'A '.repeat(1_000)}\r\n`) },
+    ],
+  ] as [string, string, ImapReply][])(
+    'make the sign-in fail if the IMAP server sends %s, and delay no other request',
+    async (_what, command, reply) => {
+      const { settings } = await server.mailbox(inAnswerTo(command, reply));
+      const result = await attack(settings);
+      expectOthersServed(result);
+      expect(result.answer.status).toBe(400);
+    },
+  );
 
   /** A TCP server that talks to every client as the test decides. */
   const tcpServer = async (talk: (socket: Socket) => void): Promise<number> => {
@@ -135,17 +186,20 @@ describe('servers that a client names in a sign-in', () => {
     ['a reply without end', (socket: Socket) => pour(socket, '250-more\r\n'.repeat(1_000))],
     ['empty lines without end', (socket: Socket) => pour(socket, '\r\n'.repeat(10_000))],
     ['a line without end', (socket: Socket) => pour(socket, 'x'.repeat(65_536))],
-  ] as [string, (socket: Socket) => void][])('make the sign-in fail if the SMTP server sends %s, and delay no other request', async (_what, flood) => {
-    const { settings } = await server.mailbox();
-    const port = await tcpServer((socket) => {
-      socket.write(GREETING);
-      socket.once('data', () => flood(socket));
-    });
-    const result = await attack({ ...settings, smtp_port: port });
-    expectOthersServed(result);
-    expect(result.answer.status).toBe(400);
-    expect(JSON.stringify(result.answer.body)).toContain('smtp_');
-  }); // prettier-ignore
+  ] as [string, (socket: Socket) => void][])(
+    'make the sign-in fail if the SMTP server sends %s, and delay no other request',
+    async (_what, flood) => {
+      const { settings } = await server.mailbox();
+      const port = await tcpServer((socket) => {
+        socket.write(GREETING);
+        socket.once('data', () => flood(socket));
+      });
+      const result = await attack({ ...settings, smtp_port: port });
+      expectOthersServed(result);
+      expect(result.answer.status).toBe(400);
+      expect(JSON.stringify(result.answer.body)).toContain('smtp_');
+    },
+  );
 
   it('are disconnected after half a minute if they send a byte now and then, and no more checks run at a time than allowed', async () => {
     const drip = (socket: Socket) => {

@@ -33,8 +33,12 @@ const BELONGS_TO_NOBODY: Record<string, string> = {
 
 /** Tables whose ids are of operators and processes. */
 const OF_OPERATORS = [
-  'operator', 'operator_session', 'operator_token', 'operator_link', 'running_process',
-]; // prettier-ignore
+  'operator',
+  'operator_session',
+  'operator_token',
+  'operator_link',
+  'running_process',
+];
 
 describe('the deletion of an application', () => {
   let server: TestApp;
@@ -53,9 +57,13 @@ describe('the deletion of an application', () => {
     await createAccount(server.app, application);
     await tables.storeRows(
       {
-        application: application.id, application_id: application.id, grant: account.id, grant_id: account.id,
-        account_id: account.id, owner_id: account.id,
-      }, // prettier-ignore
+        application: application.id,
+        application_id: application.id,
+        grant: account.id,
+        grant_id: account.id,
+        account_id: account.id,
+        owner_id: account.id,
+      },
       ['application', 'grant', ...OF_OPERATORS, ...Object.keys(STAYS)],
     );
     return application;
@@ -115,8 +123,14 @@ describe('the deletion of an application', () => {
     await run();
 
     expect(await applications.deletions()).toMatchObject([
-      { accounts: 2, accountsDeleted: 2, step: 'done', lastError: null, finishedAt: expect.any(Date) },
-    ]); // prettier-ignore
+      {
+        accounts: 2,
+        accountsDeleted: 2,
+        step: 'done',
+        lastError: null,
+        finishedAt: expect.any(Date),
+      },
+    ]);
     const left = await tables.count(ids);
     expect(Object.keys(left).filter((table) => !(table in STAYS))).toEqual([]);
     expect(await tables.count(otherIds)).toEqual(otherRows);

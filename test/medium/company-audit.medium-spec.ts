@@ -180,7 +180,9 @@ describe.each(COMPANIES)('the audit of an account at $title that missed changes'
   }
   /** Runs sync passes over everything until the account waits for its next poll. */
   async function settle(): Promise<void> {
-    await rows(`update sync_job set calendars_at = 'epoch', contacts_at = 'epoch' where account_id = $1`); // prettier-ignore
+    await rows(
+      `update sync_job set calendars_at = 'epoch', contacts_at = 'epoch' where account_id = $1`,
+    );
     const dispatcher = server.app.get(MailboxSyncDispatcher);
     for (let runs = 0; runs < 30; runs++) {
       // A pass that was requested just now would be repeated after 5 and 30 s.
@@ -205,7 +207,9 @@ describe.each(COMPANIES)('the audit of an account at $title that missed changes'
       one.name ?? one.display_name;
     const messages = await list('/messages?limit=100');
     const [calendar] = await list('/calendars');
-    const events = await list(`/events?calendar_id=${String(calendar?.['id'])}&starts_after=1893456000&expand_recurring=true&limit=100`); // prettier-ignore
+    const events = await list(
+      `/events?calendar_id=${String(calendar?.['id'])}&starts_after=1893456000&expand_recurring=true&limit=100`,
+    );
     const contacts = await list('/contacts?limit=100');
     return [
       ...folders.map((one) => `folder ${nameOf(one as never)}`),
@@ -222,7 +226,9 @@ describe.each(COMPANIES)('the audit of an account at $title that missed changes'
     ].toSorted();
   }
   const audit = async () => {
-    await rows(`update mirror_audit set recent_at = now(), full_at = now(), collections_at = now() where account_id = $1`); // prettier-ignore
+    await rows(
+      `update mirror_audit set recent_at = now(), full_at = now(), collections_at = now() where account_id = $1`,
+    );
     await settle();
   };
 

@@ -47,7 +47,9 @@ describe('messages on which a provider fails', () => {
   /** An account whose mailbox has been mirrored, and has one message. */
   async function mirrored() {
     const application = await createApplication(server.app);
-    await createWebhook(server.app, application, 'https://app.test/hook', { triggers: ['message.created'] }); // prettier-ignore
+    await createWebhook(server.app, application, 'https://app.test/hook', {
+      triggers: ['message.created'],
+    });
     const account = await createAccount(server.app, application);
     const mailbox = new ListingMailbox({ history: 'complete' });
     mailbox.add(messageOf('old', new Date(0)));
@@ -77,7 +79,12 @@ describe('messages on which a provider fails', () => {
     return rows.map(({ id }) => id).toSorted();
   };
   const stateOf = async (account: TestAccount) =>
-    (await database.query<{ state: string }>(`select sync_state as state from "grant" where id = $1`, [account.id]))[0]?.state; // prettier-ignore
+    (
+      await database.query<{ state: string }>(
+        `select sync_state as state from "grant" where id = $1`,
+        [account.id],
+      )
+    )[0]?.state;
 
   it('do not stop the others; they are requested again, less and less often, and reported once', async () => {
     const { account, mailbox } = await mirrored();
@@ -230,7 +237,8 @@ describe('messages on which a provider fails', () => {
     mailbox.install(server.app);
     const outcome = await syncPass(account);
     expect(outcome.result).toEqual({ kind: 'idle', changed: true });
-    const wait = outcome.next.kind === 'again' ? outcome.next.at.getTime() - clock.now().getTime() : 0; // prettier-ignore
+    const wait =
+      outcome.next.kind === 'again' ? outcome.next.at.getTime() - clock.now().getTime() : 0;
     expect(wait).toBe(MINUTE);
     mailbox.add(messageOf('new'));
     await scheduleChangedSync(database, [account.id]);

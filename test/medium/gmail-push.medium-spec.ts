@@ -165,7 +165,11 @@ describe('news of Gmail by Pub/Sub at the stub of Google', () => {
     const first = await pull();
     expect(first.signals).toEqual([signalOf(account.email)]);
     expect((await pull()).signals).toEqual([]);
-    fixture.stub.pubsub.lease(kept, kept.waiting.map(({ ackId }) => ackId), 0); // prettier-ignore
+    fixture.stub.pubsub.lease(
+      kept,
+      kept.waiting.map(({ ackId }) => ackId),
+      0,
+    );
     const again = await pull();
     expect(again.signals).toEqual(first.signals);
     await again.acknowledge();

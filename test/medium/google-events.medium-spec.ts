@@ -309,22 +309,92 @@ describe('events at the stub of Google', () => {
 
   describe('content', () => {
     const contents: [string, EventContent][] = [
-      ['a time span in two zones', { ...meeting, when: { ...timespan(START), end_timezone: 'Asia/Tokyo' } }], // prettier-ignore
-      ['a time span without a zone', { ...meeting, when: { object: 'timespan', start_time: START, end_time: START + 60 } }], // prettier-ignore
-      ['a point in time', { ...meeting, when: { object: 'time', time: START, timezone: 'America/New_York' } }], // prettier-ignore
+      [
+        'a time span in two zones',
+        { ...meeting, when: { ...timespan(START), end_timezone: 'Asia/Tokyo' } },
+      ],
+      [
+        'a time span without a zone',
+        { ...meeting, when: { object: 'timespan', start_time: START, end_time: START + 60 } },
+      ],
+      [
+        'a point in time',
+        { ...meeting, when: { object: 'time', time: START, timezone: 'America/New_York' } },
+      ],
       ['a day', { ...meeting, when: { object: 'date', date: '2030-02-28' } }],
-      ['several days', { ...meeting, when: { object: 'datespan', start_date: '2030-02-27', end_date: '2030-03-01' } }], // prettier-ignore
-      ['a series with exclusions', { ...weekly, recurrence: { rrule: ['RRULE:FREQ=WEEKLY;COUNT=6', 'EXDATE;TZID=Europe/Berlin:20300318T090000'], timezone: 'Europe/Berlin' } }], // prettier-ignore
-      ['a series of days', { ...meeting, when: { object: 'date', date: '2030-03-01' }, recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=3'], timezone: 'Europe/Berlin' } }], // prettier-ignore
+      [
+        'several days',
+        {
+          ...meeting,
+          when: { object: 'datespan', start_date: '2030-02-27', end_date: '2030-03-01' },
+        },
+      ],
+      [
+        'a series with exclusions',
+        {
+          ...weekly,
+          recurrence: {
+            rrule: ['RRULE:FREQ=WEEKLY;COUNT=6', 'EXDATE;TZID=Europe/Berlin:20300318T090000'],
+            timezone: 'Europe/Berlin',
+          },
+        },
+      ],
+      [
+        'a series of days',
+        {
+          ...meeting,
+          when: { object: 'date', date: '2030-03-01' },
+          recurrence: { rrule: ['RRULE:FREQ=DAILY;COUNT=3'], timezone: 'Europe/Berlin' },
+        },
+      ],
       [
         'text in many scripts',
         { ...meeting, title: 'Übung 会議 👩‍🚀', description: 'A\nB', location: '«ici»' },
       ],
-      ['a free, tentative, private event', { ...meeting, busy: false, status: 'tentative', visibility: 'private' }], // prettier-ignore
-      ['participants with answers', { ...meeting, participants: [{ ...guest('a@elsewhere.test', 'yes'), name: 'A' }, guest('b@elsewhere.test')] }], // prettier-ignore
-      ['reminders', { ...meeting, reminders: { reminder_minutes: '[10,60]', reminder_method: 'email' } }], // prettier-ignore
-      ['a meeting of another service', { ...meeting, conferencing: { provider: 'Zoom Meeting', details: { url: 'https://zoom.test/j/1', meeting_code: '1', password: 'secret', pin: '99', phone: ['+1 555 0100'] } } }], // prettier-ignore
-      ['a meeting at Google that exists already', { ...meeting, conferencing: { provider: 'Google Meet', details: { url: 'https://meet.google.com/abc-defg-hij' } } }], // prettier-ignore
+      [
+        'a free, tentative, private event',
+        { ...meeting, busy: false, status: 'tentative', visibility: 'private' },
+      ],
+      [
+        'participants with answers',
+        {
+          ...meeting,
+          participants: [
+            { ...guest('a@elsewhere.test', 'yes'), name: 'A' },
+            guest('b@elsewhere.test'),
+          ],
+        },
+      ],
+      [
+        'reminders',
+        { ...meeting, reminders: { reminder_minutes: '[10,60]', reminder_method: 'email' } },
+      ],
+      [
+        'a meeting of another service',
+        {
+          ...meeting,
+          conferencing: {
+            provider: 'Zoom Meeting',
+            details: {
+              url: 'https://zoom.test/j/1',
+              meeting_code: '1',
+              password: 'secret',
+              pin: '99',
+              phone: ['+1 555 0100'],
+            },
+          },
+        },
+      ],
+      [
+        'a meeting at Google that exists already',
+        {
+          ...meeting,
+          conferencing: {
+            provider: 'Google Meet',
+            details: { url: 'https://meet.google.com/abc-defg-hij' },
+          },
+        },
+      ],
     ];
     it.each(contents)('reads %s as it was written', async (_what, content) => {
       const { create, since, calendar, account } = begin();

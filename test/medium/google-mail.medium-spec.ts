@@ -264,7 +264,11 @@ describe('mail of Google accounts', () => {
 
   describe('limits and refusals', () => {
     it.each([
-      ['429 with Retry-After', { ...errorOf(429, 'rateLimitExceeded'), headers: { 'retry-after': '30' } }, 30], // prettier-ignore
+      [
+        '429 with Retry-After',
+        { ...errorOf(429, 'rateLimitExceeded'), headers: { 'retry-after': '30' } },
+        30,
+      ],
       ['429 without Retry-After', errorOf(429, 'rateLimitExceeded'), 5],
       ['403 userRateLimitExceeded', errorOf(403, 'userRateLimitExceeded'), 5],
     ])('asks Gmail nothing for a while after %s', async (_, answer, seconds) => {

@@ -50,7 +50,6 @@ describe('statements of frequent requests', () => {
     '/job-statuses?limit=10',
     '/contacts?limit=10',
   ])('keep their plans: GET %s', async (path) => {
-    // prettier-ignore
     const before = await runs();
     for (let number = 0; number < REQUESTS; number += 1) {
       const response = await fetch(`${server.url}${path}`, { headers: bearer });

@@ -20,10 +20,22 @@ const HOUR = 3_600_000;
 const START = Date.UTC(2020, 0, 1);
 
 const INVITATION = [
-  'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//x//EN', 'METHOD:REQUEST', 'BEGIN:VEVENT', 'UID:meeting@x.test',
-  'DTSTAMP:20200101T000000Z', 'DTSTART:20300101T100000Z', 'DTEND:20300101T110000Z', 'SUMMARY:Meeting',
-  'ORGANIZER:mailto:person3@x.test', 'ATTENDEE:mailto:me@sandbox.test', 'END:VEVENT', 'END:VCALENDAR', '',
-].join('\r\n'); // prettier-ignore
+  'BEGIN:VCALENDAR',
+  'VERSION:2.0',
+  'PRODID:-//x//EN',
+  'METHOD:REQUEST',
+  'BEGIN:VEVENT',
+  'UID:meeting@x.test',
+  'DTSTAMP:20200101T000000Z',
+  'DTSTART:20300101T100000Z',
+  'DTEND:20300101T110000Z',
+  'SUMMARY:Meeting',
+  'ORGANIZER:mailto:person3@x.test',
+  'ATTENDEE:mailto:me@sandbox.test',
+  'END:VEVENT',
+  'END:VCALENDAR',
+  '',
+].join('\r\n');
 
 /** Message `n` of a mailbox: three messages to a thread, some with a file or an invitation. */
 function messageOf(n: number, change: Partial<ListingMessage> = {}): ListingMessage {
@@ -107,7 +119,10 @@ describe('listed messages', () => {
       [account.id, seq],
     );
   const lastChange = async () =>
-    Number((await database.query<{ seq: string }>('select coalesce(max(seq), 0) as seq from change'))[0]?.seq); // prettier-ignore
+    Number(
+      (await database.query<{ seq: string }>('select coalesce(max(seq), 0) as seq from change'))[0]
+        ?.seq,
+    );
 
   /** Everything the mirror has of an account, without ids and times of writing. */
   async function snapshot(account: TestAccount) {

@@ -276,7 +276,10 @@ describe('a sync pass', () => {
    * Sends a request that changes an object, and lets `lock` lock the object when the request has
    * changed its row but cannot queue its provider write yet.
    */
-  const lockDuring = async <T>(change: () => PromiseLike<request.Response>, lock: () => Promise<T>) => {
+  const lockDuring = async <T>(
+    change: () => PromiseLike<request.Response>,
+    lock: () => Promise<T>,
+  ) => {
     const work: { changing?: PromiseLike<request.Response>; locking?: Promise<T> } = {};
     await sql.transaction(async (queue) => {
       await queue.query('lock table provider_job in share mode');
@@ -287,7 +290,7 @@ describe('a sync pass', () => {
     });
     expect((await work.changing)?.status).toBe(200);
     return work.locking;
-  }; // prettier-ignore
+  };
 
   it('causes no deadlock when a request changes an event that the pass has locked', async () => {
     const { calendarId, eventId } = await createEvent();

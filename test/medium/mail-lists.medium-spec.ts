@@ -8,8 +8,16 @@ import { expectThreadsRefreshed } from '../support/threads.ts';
 const COUNT = 600;
 /** Tables with too many rows to read completely. The folders of one account are few. */
 const LARGE = [
-  'message', 'message_body', 'message_folder', 'thread', 'thread_summary', 'thread_person', 'file', 'contact', 'contact_key',
-]; // prettier-ignore
+  'message',
+  'message_body',
+  'message_folder',
+  'thread',
+  'thread_summary',
+  'thread_person',
+  'file',
+  'contact',
+  'contact_key',
+];
 
 /**
  * Covers every list that the bench measures. The tables are small, so sequential scans are

@@ -35,13 +35,25 @@ describe('invitations in a batch of mails', () => {
     remote: { folderIds: [], receivedAt: new Date() },
     itip: readItip([
       [
-        'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//T//T//EN', 'METHOD:REQUEST', 'BEGIN:VEVENT', `UID:${uid}`,
-        'DTSTAMP:20260101T000000Z', 'DTSTART:20300601T100000Z', 'DTEND:20300601T110000Z', 'SEQUENCE:0',
-        `SUMMARY:${title}`, `ORGANIZER:mailto:${ORGANIZER}`, `ATTENDEE:mailto:${bo.email}`, 'END:VEVENT',
-        'END:VCALENDAR', '',
+        'BEGIN:VCALENDAR',
+        'VERSION:2.0',
+        'PRODID:-//T//T//EN',
+        'METHOD:REQUEST',
+        'BEGIN:VEVENT',
+        `UID:${uid}`,
+        'DTSTAMP:20260101T000000Z',
+        'DTSTART:20300601T100000Z',
+        'DTEND:20300601T110000Z',
+        'SEQUENCE:0',
+        `SUMMARY:${title}`,
+        `ORGANIZER:mailto:${ORGANIZER}`,
+        `ATTENDEE:mailto:${bo.email}`,
+        'END:VEVENT',
+        'END:VCALENDAR',
+        '',
       ].join('\r\n'),
     ]),
-  }); // prettier-ignore
+  });
   /** The transaction, with a database that refuses rows that contain a text. */
   const refusing = (sql: Sql, text: string): Sql =>
     new Proxy(sql, {

@@ -46,13 +46,17 @@ describe('contacts at the stub of Microsoft', () => {
       expect(fields).toMatchObject({
         givenName: 'Ada',
         generation: 'Jr.',
-        emailAddresses: [{ address: 'a@example.test' }, { address: 'b@example.test' }, { address: 'c@example.test' }],
+        emailAddresses: [
+          { address: 'a@example.test' },
+          { address: 'b@example.test' },
+          { address: 'c@example.test' },
+        ],
         businessPhones: ['1'],
         homePhones: ['2'],
         mobilePhone: '3',
         homeAddress: { street: 'Street 1', countryOrRegion: 'UK' },
         categories: ['A', 'C/D'],
-      }); // prettier-ignore
+      });
     });
 
     it('takes over a field that was changed in Outlook, and keeps the others', async () => {

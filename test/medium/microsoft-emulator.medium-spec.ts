@@ -15,7 +15,11 @@ import {
   MicrosoftEmulator,
 } from '../support/emulators/microsoft-emulator.ts';
 import { microsoftConnector } from '../support/microsoft-account.ts';
-import { accountWithToken, type ProviderParts, startProviderParts } from '../support/provider-parts.ts'; // prettier-ignore
+import {
+  accountWithToken,
+  type ProviderParts,
+  startProviderParts,
+} from '../support/provider-parts.ts';
 import type { FaultAnswer } from '../support/remote-stub/faults.ts';
 
 const REDIRECT = 'https://carillon.example.test/connect/callback';
@@ -113,9 +117,11 @@ describe('a Microsoft account at the emulator', () => {
   }
   const numberIn = (path: string) => async (name: string) => (await named(path, name)).length;
   const numberDone = (what: RegExp) => async (name: string) =>
-    emulator.requestsOf(what).filter(
-      ({ status, path, body }) => status && status < 300 && `${path} ${body}`.includes(name),
-    ).length; // prettier-ignore
+    emulator
+      .requestsOf(what)
+      .filter(
+        ({ status, path, body }) => status && status < 300 && `${path} ${body}`.includes(name),
+      ).length;
 
   it('signs in with a code, and the token opens the mailbox of the person', async () => {
     const { email } = emulator.person;

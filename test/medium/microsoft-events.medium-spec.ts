@@ -83,9 +83,19 @@ describe('events of an account at the stub of Microsoft', () => {
     const at = (start: string) => ({ series, start });
     const second = { ...plan, when: timespan(MONDAY + WEEK) };
     const fourth = { ...plan, when: timespan(MONDAY + 3 * WEEK) };
-    await calendar().writeInstance(account, at('20300325T080000Z'), { ...second, title: 'Kept' }, { base: second }); // prettier-ignore
+    await calendar().writeInstance(
+      account,
+      at('20300325T080000Z'),
+      { ...second, title: 'Kept' },
+      { base: second },
+    );
     await calendar().deleteInstance(account, at('20300401T070000Z'));
-    await calendar().writeInstance(account, at('20300408T070000Z'), { ...fourth, location: 'Moved' }, { base: fourth }); // prettier-ignore
+    await calendar().writeInstance(
+      account,
+      at('20300408T070000Z'),
+      { ...fourth, location: 'Moved' },
+      { base: fourth },
+    );
     return { series };
   }
   const create = (content: EventContent, key = randomUUID()) =>
@@ -171,7 +181,9 @@ describe('events of an account at the stub of Microsoft', () => {
     const { providerId } = await create(event);
     const changed = { ...event, title: 'New' };
     fault('PATCH', '504-after-done');
-    expect(await codeOf(calendar().updateEvent(account, providerId, changed, { base: event }))).toBe('temporary'); // prettier-ignore
+    expect(
+      await codeOf(calendar().updateEvent(account, providerId, changed, { base: event })),
+    ).toBe('temporary');
     await calendar().updateEvent(account, providerId, changed, { base: event });
     await calendar().updateEvent(account, providerId, changed);
     expect(mails()).toEqual([
@@ -336,7 +348,12 @@ describe('events of an account at the stub of Microsoft', () => {
     const base = { ...plan, when: timespan(MONDAY + WEEK) };
     const far = { ...base, when: timespan(MONDAY + 20 * WEEK) };
     const first = await calendar().writeInstance(account, at, far, { base });
-    const second = await calendar().writeInstance(account, at, { ...far, title: 'Far' }, { base: far }); // prettier-ignore
+    const second = await calendar().writeInstance(
+      account,
+      at,
+      { ...far, title: 'Far' },
+      { base: far },
+    );
     expect(second).toEqual(first);
     await calendar().deleteInstance(account, at);
     expect(await weeks(series)).toEqual([0, 2, 3, 4]);
@@ -370,7 +387,12 @@ describe('events of an account at the stub of Microsoft', () => {
     const { providerId: series } = await create(weekly);
     const at = (start: string) => ({ series, start });
     const instance = { ...plan, when: timespan(MONDAY + WEEK) };
-    await calendar().writeInstance(account, at('20300325T080000Z'), { ...instance, title: 'Kept' }, { base: instance }); // prettier-ignore
+    await calendar().writeInstance(
+      account,
+      at('20300325T080000Z'),
+      { ...instance, title: 'Kept' },
+      { base: instance },
+    );
     await calendar().deleteInstance(account, at('20300401T070000Z'));
     const longer = {
       ...weekly,
@@ -433,22 +455,35 @@ describe('events of an account at the stub of Microsoft', () => {
     const [stored] = (await since()).events;
     expect(stored?.content).toMatchObject({ location: 'https://zoom.test/1' });
     expect(stored?.content).not.toHaveProperty('conferencing');
-    expect(calendar().asStored(account, event)).toMatchObject({ location: 'https://zoom.test/1', conferencing }); // prettier-ignore
+    expect(calendar().asStored(account, event)).toMatchObject({
+      location: 'https://zoom.test/1',
+      conferencing,
+    });
   });
 
   it('creates a Teams meeting with the event, reports it, and keeps it when the text changes', async () => {
     const meeting = { provider: 'Microsoft Teams', key: randomUUID() } as const;
-    const created = await calendar().createEvent(account, calendarId, randomUUID(), plan, { meeting }); // prettier-ignore
+    const created = await calendar().createEvent(account, calendarId, randomUUID(), plan, {
+      meeting,
+    });
     expect(created.meeting).toMatchObject({ url: expect.stringContaining('teams.microsoft.com') });
     const event = fixture.stub.user(account.email).calendars.event(created.providerId)!;
     const how = '<div class="me-email-text">Join the meeting</div>';
-    event.body = { contentType: 'html', content: `<html><body>Old<br>${'_'.repeat(80)}<br>${how}</body></html>` }; // prettier-ignore
+    event.body = {
+      contentType: 'html',
+      content: `<html><body>Old<br>${'_'.repeat(80)}<br>${how}</body></html>`,
+    };
     const [read] = (await since()).events;
     expect(read?.content).toMatchObject({
       description: 'Old',
       conferencing: { provider: 'Microsoft Teams', details: created.meeting },
     });
-    await calendar().updateEvent(account, created.providerId, { ...plan, description: 'New & <old>' }, { base: { ...plan, description: 'Old' } }); // prettier-ignore
+    await calendar().updateEvent(
+      account,
+      created.providerId,
+      { ...plan, description: 'New & <old>' },
+      { base: { ...plan, description: 'Old' } },
+    );
     expect(event.body.content).toContain('Join the meeting');
     expect(event.body.content).not.toContain('>Old');
     expect((await since()).events[0]?.content['description']).toBe('New & <old>');
@@ -478,7 +513,11 @@ describe('events of an account at the stub of Microsoft', () => {
     const other = fixture.account();
     const [primary] = await calendar().listCalendars(other);
     const participants = [guest(account.email)];
-    await calendar().createEvent(other, primary?.providerId ?? '', randomUUID(), { ...plan, participants, hide_participants: true }); // prettier-ignore
+    await calendar().createEvent(other, primary?.providerId ?? '', randomUUID(), {
+      ...plan,
+      participants,
+      hide_participants: true,
+    });
     const [invitation] = (await since()).events;
     expect(invitation).toMatchObject({
       organizer: { email: other.email },
@@ -499,7 +538,10 @@ describe('events of an account at the stub of Microsoft', () => {
     const other = fixture.account();
     const [primary] = await calendar().listCalendars(other);
     const participants = [guest(account.email)];
-    const made = await calendar().createEvent(other, primary?.providerId ?? '', randomUUID(), { ...plan, participants }); // prettier-ignore
+    const made = await calendar().createEvent(other, primary?.providerId ?? '', randomUUID(), {
+      ...plan,
+      participants,
+    });
     const { cursor } = await since();
     await calendar().deleteEvent(other, made.providerId);
     expect((await since(cursor)).events[0]?.content).toMatchObject({ status: 'cancelled' });
@@ -515,7 +557,10 @@ describe('events of an account at the stub of Microsoft', () => {
     const [primary] = await calendar().listCalendars(busy);
     const day = 86_400;
     for (const start of [MONDAY, MONDAY + 80 * day])
-      await calendar().createEvent(busy, primary?.providerId ?? '', randomUUID(), { ...plan, when: timespan(start) }); // prettier-ignore
+      await calendar().createEvent(busy, primary?.providerId ?? '', randomUUID(), {
+        ...plan,
+        when: timespan(start),
+      });
     const found = await calendar().freeBusy(account, {
       emails: people.map(({ email }) => email),
       start: MONDAY - day,
@@ -533,7 +578,14 @@ describe('events of an account at the stub of Microsoft', () => {
     fixture.stub.addUser('room@contoso.test', { kind: 'room', displayName: 'Room' });
     const rooms = await calendar().rooms(account, AbortSignal.timeout(30_000));
     expect(rooms).toEqual([
-      { email: 'room@contoso.test', name: 'Room', capacity: '8', building: 'Main', floorName: '', floorNumber: '1' },
-    ]); // prettier-ignore
+      {
+        email: 'room@contoso.test',
+        name: 'Room',
+        capacity: '8',
+        building: 'Main',
+        floorName: '',
+        floorNumber: '1',
+      },
+    ]);
   });
 });

@@ -512,8 +512,10 @@ describe('mail of Microsoft accounts', () => {
       const email = `team-${member.email}`;
       stub.addUser(email, { kind: 'shared' }).members.add(member.email);
       const { accessToken } = stub.tokensFor(member.email, [
-        'User.Read', 'Mail.ReadWrite.Shared', 'Mail.Send.Shared',
-      ]); // prettier-ignore
+        'User.Read',
+        'Mail.ReadWrite.Shared',
+        'Mail.Send.Shared',
+      ]);
       const shared = { ...member, email, accessToken, settings: { shared_mailbox: true } };
       expect(await connector.verify(shared)).toMatchObject({ email });
       const message = await stub.put(email, mimeTo(email, 'shared'));

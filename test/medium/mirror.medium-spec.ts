@@ -656,9 +656,14 @@ describe('the mirror', () => {
   describe('change log entries', () => {
     const since = async (length: number) => (await logged()).slice(length).toSorted();
     const withFile = mime(
-      { 'Message-ID': '<f@x>', 'Subject': 'menu', 'From': 'a@x.test', 'Content-Type': 'multipart/mixed; boundary=b' },
+      {
+        'Message-ID': '<f@x>',
+        Subject: 'menu',
+        From: 'a@x.test',
+        'Content-Type': 'multipart/mixed; boundary=b',
+      },
       '--b\r\nContent-Type: text/plain\r\n\r\nSee.\r\n--b\r\nContent-Type: text/plain; name=m.txt\r\nContent-Disposition: attachment; filename=m.txt\r\n\r\nSoup.\r\n--b--',
-    ); // prettier-ignore
+    );
 
     it('cover files together with their message, and a thread with its first and last message', async () => {
       await syncPass({ messages: [] });
@@ -667,8 +672,11 @@ describe('the mirror', () => {
         messages: [message('INBOX/1', { content: { kind: 'mime', mime: withFile } })],
       });
       expect(await since(length)).toEqual([
-        'contact create', 'file create', 'message create', 'thread create',
-      ]); // prettier-ignore
+        'contact create',
+        'file create',
+        'message create',
+        'thread create',
+      ]);
       await syncPass({ removed: ['INBOX/1'] });
       expect(await since(length + 4)).toEqual(['file delete', 'message delete', 'thread delete']);
     });

@@ -435,9 +435,24 @@ describe('carillon', () => {
       await scheduleSync(sql, account.id);
       await auditState(sql, account.id, { recentAt: at, fullAt: at, collectionsAt: at });
       const round: AuditRound = {
-        kind: 'full', beganAt: at.toISOString(), since: null, wholeSince: null, whole: [], folders: [], surplusFolders: [],
-        cursor: null, folderBeganAt: null, checked: 100, found, repaired, missing: found, surplus: 0, misplaced: 0, skipped: 0, counted: {},
-      }; // prettier-ignore
+        kind: 'full',
+        beganAt: at.toISOString(),
+        since: null,
+        wholeSince: null,
+        whole: [],
+        folders: [],
+        surplusFolders: [],
+        cursor: null,
+        folderBeganAt: null,
+        checked: 100,
+        found,
+        repaired,
+        missing: found,
+        surplus: 0,
+        misplaced: 0,
+        skipped: 0,
+        counted: {},
+      };
       await storeRound(sql, account.id, round);
       await finishAudit(sql, account.id, { at, recentAt: at, fullAt: at });
     }

@@ -187,7 +187,10 @@ describe('operators', () => {
     await server.app.get(OperatorLinks).create(SYSTEM, name);
     const fresh = await signedIn(name);
     await pruneOperatorSessions(server.app.get(Database), clock.now());
-    const left = await rowsOf(server, 'select 1 from operator_session union all select 1 from operator_link'); // prettier-ignore
+    const left = await rowsOf(
+      server,
+      'select 1 from operator_session union all select 1 from operator_link',
+    );
     expect(left).toHaveLength(2);
     expect(await isAlive(fresh.secret)).toBe(true);
   });
@@ -227,7 +230,11 @@ describe('operators', () => {
     const token = (role: 'read' | 'operate', lifetimeSeconds: number | null = null) =>
       tokens.create(SYSTEM, { operatorName: name, note: 'script', role, lifetimeSeconds });
     const roleOf = async (secret: string) => (await credentials.byToken(secret))?.role;
-    const [full, weak, short] = [await token('operate'), await token('read'), await token('operate', 60)]; // prettier-ignore
+    const [full, weak, short] = [
+      await token('operate'),
+      await token('read'),
+      await token('operate', 60),
+    ];
     expect(await roleOf(full.token)).toBe('operate');
     expect(await roleOf(weak.token)).toBe('read');
     expect(await roleOf(short.token)).toBe('operate');

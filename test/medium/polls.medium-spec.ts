@@ -63,8 +63,12 @@ describe('a poll', () => {
         return calendars;
       },
       listEventChanges: async () => ({
-        cursor: 'events', more: false, events: [], removed: [], present: null,
-      }), // prettier-ignore
+        cursor: 'events',
+        more: false,
+        events: [],
+        removed: [],
+        present: null,
+      }),
     };
     const verify = () => Promise.reject(new Error('no account is connected here'));
     const connector = { name: 'sandbox', verify, mail, calendar } as unknown as Connector;
@@ -172,11 +176,14 @@ describe('a poll', () => {
     [5 * MINUTE_MS, 1],
     [20 * MINUTE_MS, 2],
     [DAY_MS, 3],
-  ])('of an account that has not changed for %d ms is repeated after %d shortest intervals', async (quietMs, times) => {
-    await becomeCurrent();
-    await set(`active_at = now() - interval '${quietMs} ms'`);
-    expect(await intervals()).toBe(times);
-  }); // prettier-ignore
+  ])(
+    'of an account that has not changed for %d ms is repeated after %d shortest intervals',
+    async (quietMs, times) => {
+      await becomeCurrent();
+      await set(`active_at = now() - interval '${quietMs} ms'`);
+      expect(await intervals()).toBe(times);
+    },
+  );
 
   it('is repeated after the shortest interval once the mailbox changes', async () => {
     await becomeCurrent();

@@ -180,9 +180,10 @@ describe('the budget of a provider', () => {
     const mailbox = (name: string) => ({ key: `${key}:${name}`, limit: SLOW, cost: 5 });
     const takings = Array.from({ length: 12 }, (_, n) =>
       // In both orders, as callers name them: locks have an order of their own.
-      n % 2 ? one.take([application, mailbox('ada')], 'send')
-            : other.take([mailbox('ada'), application], 'send'),
-    ); // prettier-ignore
+      n % 2
+        ? one.take([application, mailbox('ada')], 'send')
+        : other.take([mailbox('ada'), application], 'send'),
+    );
     expect(await countTaken(takings)).toBe(3);
     // The refused takings of ada left the application its units.
     const rest = Array.from({ length: 20 }, () => one.take([application], 'send'));

@@ -55,9 +55,14 @@ describe('a change that the provider refuses', () => {
     application = await createApplication(server.app);
     await createWebhook(server.app, application, 'http://127.0.0.1:1/', {
       triggers: [
-        'event.created', 'event.updated', 'event.deleted', 'calendar.created', 'calendar.updated', 'calendar.deleted',
+        'event.created',
+        'event.updated',
+        'event.deleted',
+        'calendar.created',
+        'calendar.updated',
+        'calendar.deleted',
       ],
-    }); // prettier-ignore
+    });
   });
   afterAll(() => server.close());
   beforeEach(async () => {
@@ -89,8 +94,13 @@ describe('a change that the provider refuses', () => {
     api('post', '/calendars', { name: 'Team', ...fields });
   const createEvent = async (fields: object = {}, calendar?: Written) => {
     const { id: calendar_id } = calendar ?? (await done(await createCalendar()));
-    return api('post', '/events', { calendar_id, title: 'Review', when: { time: NEW_YEAR }, ...fields });
-  }; // prettier-ignore
+    return api('post', '/events', {
+      calendar_id,
+      title: 'Review',
+      when: { time: NEW_YEAR },
+      ...fields,
+    });
+  };
   const logged = async (...ids: string[]) =>
     (
       await query<{ change: string }>(
@@ -158,20 +168,35 @@ describe('a change that the provider refuses', () => {
     });
 
     it('gives a changed event back all that the change replaced, except metadata', async () => {
-      const before = { title: 'Review', location: 'Room 1', participants: [BO], notifications: [HOOK], capacity: 5 };
+      const before = {
+        title: 'Review',
+        location: 'Room 1',
+        participants: [BO],
+        notifications: [HOOK],
+        capacity: 5,
+      };
       const event = await done(await createEvent(before));
       const original = await show(`/events/${event.id}`);
       const change = await api('put', `/events/${event.id}`, {
-        title: REFUSED, location: '', when: { time: NEW_YEAR + 3600 }, participants: [], capacity: 9,
-        notifications: [{ ...HOOK, minutes_before_event: 30 }], metadata: { seen: 'yes' },
+        title: REFUSED,
+        location: '',
+        when: { time: NEW_YEAR + 3600 },
+        participants: [],
+        capacity: 9,
+        notifications: [{ ...HOOK, minutes_before_event: 30 }],
+        metadata: { seen: 'yes' },
       });
       expect(await step(change)).toBe('failed');
       const after = await show(`/events/${event.id}`);
-      expect(after).toEqual({ ...original, metadata: { seen: 'yes' }, updated_at: expect.any(Number) });
+      expect(after).toEqual({
+        ...original,
+        metadata: { seen: 'yes' },
+        updated_at: expect.any(Number),
+      });
       expect(await reminders(event.id)).toEqual([{ status: 'scheduled', due: NEW_YEAR - 600 }]);
       expect(await notified(event.id)).toEqual(['event.created', 'event.updated', 'event.updated']);
       expect(await atProvider()).toEqual(['Review']);
-    }); // prettier-ignore
+    });
 
     it('takes back two changes if the provider refuses both', async () => {
       const event = await done(await createEvent({ notifications: [HOOK] }));
@@ -392,13 +417,19 @@ describe('a change that the provider refuses', () => {
       const day = { when: { date: '2030-01-01' }, notifications: [HOOK] };
       const event = await done(await createEvent(day, calendar));
       const change = await api('put', `/calendars/${calendar.id}`, {
-        name: REFUSED, description: null, timezone: 'Asia/Tokyo', metadata: { a: 'b' },
-      }); // prettier-ignore
+        name: REFUSED,
+        description: null,
+        timezone: 'Asia/Tokyo',
+        metadata: { a: 'b' },
+      });
       expect(await reminders(event.id)).toEqual([{ status: 'scheduled', due: NEW_YEAR - 33_000 }]);
       expect(await step(change)).toBe('failed');
       expect(await show(`/calendars/${calendar.id}`)).toMatchObject({
-        name: 'Team', description: 'x', timezone: 'UTC', metadata: { a: 'b' },
-      }); // prettier-ignore
+        name: 'Team',
+        description: 'x',
+        timezone: 'UTC',
+        metadata: { a: 'b' },
+      });
       expect(await reminders(event.id)).toEqual([{ status: 'scheduled', due: NEW_YEAR - 600 }]);
       expect(await logged(calendar.id)).toEqual([
         'calendar create',
@@ -428,16 +459,26 @@ describe('a change that the provider refuses', () => {
         expect((await call('get', path)).status).toBe(404);
       expect((await call('put', `/events/${event.id}`, { title: 'x' })).status).toBe(404);
       expect((await call('delete', `/calendars/${calendar.id}`)).status).toBe(404);
-      expect((await call('post', '/events', { calendar_id: calendar.id, when: { time: 1 } })).status).toBe(400);
+      expect(
+        (await call('post', '/events', { calendar_id: calendar.id, when: { time: 1 } })).status,
+      ).toBe(400);
 
       expect(await step(removal)).toBe('failed');
-      expect(await show(`/calendars/${calendar.id}`)).toMatchObject({ name: KEPT, metadata: { a: 'b' } });
-      const strip = (events: unknown) => (events as object[]).map((one) => ({ ...one, updated_at: 0 }));
+      expect(await show(`/calendars/${calendar.id}`)).toMatchObject({
+        name: KEPT,
+        metadata: { a: 'b' },
+      });
+      const strip = (events: unknown) =>
+        (events as object[]).map((one) => ({ ...one, updated_at: 0 }));
       expect(strip(await api('get', all))).toEqual(strip(before));
       expect(await reminders(event.id)).toEqual([{ status: 'scheduled', due: NEW_YEAR - 600 }]);
-      expect(await logged(calendar.id)).toEqual(['calendar create', 'calendar delete', 'calendar create']);
+      expect(await logged(calendar.id)).toEqual([
+        'calendar create',
+        'calendar delete',
+        'calendar create',
+      ]);
       expect(await show(`/events/${cancelled.id}`)).toMatchObject({ status: 'cancelled' });
-    }); // prettier-ignore
+    });
 
     it('removes a deleted calendar and its events once the provider has deleted it', async () => {
       const calendar = await done(await createCalendar());

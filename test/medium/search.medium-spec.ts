@@ -189,7 +189,38 @@ describe("searching one account's mail among other accounts", () => {
   });
 
   it('accepts every combination of operators, quotes and unusual characters', async () => {
-    const pieces = ['"', "'", '\\', ':*', '-', '(', ')', ' OR ', 'from:', 'subject:"', '<->', '\0', '\ud800', 'é', '会议', 'a', 'Bo@x.test', '*', '!', '&', '|', ' ', '\u0301', '\u00ad', 'is:unread', 'in:inbox', 'before:2026', 'a-b', '.', 'has:attachment']; // prettier-ignore
+    const pieces = [
+      '"',
+      "'",
+      '\\',
+      ':*',
+      '-',
+      '(',
+      ')',
+      ' OR ',
+      'from:',
+      'subject:"',
+      '<->',
+      '\0',
+      '\ud800',
+      'é',
+      '会议',
+      'a',
+      'Bo@x.test',
+      '*',
+      '!',
+      '&',
+      '|',
+      ' ',
+      '\u0301',
+      '\u00ad',
+      'is:unread',
+      'in:inbox',
+      'before:2026',
+      'a-b',
+      '.',
+      'has:attachment',
+    ];
     for (let number = 0; number < 400; number += 1) {
       const random = () => pieces[Math.floor(Math.random() * pieces.length)];
       const q = Array.from({ length: 1 + (number % 12) }, random).join('');

@@ -91,7 +91,11 @@ describe('SendDispatcher: our own limit on requests to the provider', () => {
     const job = await send.job(id);
     expect(job).toMatchObject({ status: 'failed', reason: expect.stringContaining('40 s') });
     expect(job.attempts.map(({ rule }: { rule: string }) => rule)).toEqual([
-      'own-limit', 'last-attempt', 'own-limit', 'own-limit', 'deadline',
-    ]); // prettier-ignore
+      'own-limit',
+      'last-attempt',
+      'own-limit',
+      'own-limit',
+      'deadline',
+    ]);
   });
 });

@@ -58,9 +58,13 @@ describe('SendDispatcher: routes', () => {
       expect(await send.toTheEnd(id)).toHaveLength(6);
       const { attempts } = await send.job(id);
       expect(attempts.map(({ route, rule }: Record<string, string>) => [route, rule])).toEqual([
-        ['account', 'backoff'], ['account', 'backoff'], ['account', 'backoff'], ['account', 'backoff'],
-        ['account', 'five-attempts-to-relay'], ['relay', null],
-      ]); // prettier-ignore
+        ['account', 'backoff'],
+        ['account', 'backoff'],
+        ['account', 'backoff'],
+        ['account', 'backoff'],
+        ['account', 'five-attempts-to-relay'],
+        ['relay', null],
+      ]);
     });
 
     it('starts the retry schedule again, up to the same deadline', async () => {

@@ -78,9 +78,17 @@ describe('the sync queue', () => {
       [writes.map(({ id }) => id), writes.map(({ accountId }) => accountId)],
     );
     return writes.map(({ id, accountId }) => ({
-      id, fence: 1, attempt: 1, ambiguous: false, gateId: accountId, dueAt: new Date(), gateFailures: 0,
-      action: 'update_folder', objectId: id, payload: {},
-    })); // prettier-ignore
+      id,
+      fence: 1,
+      attempt: 1,
+      ambiguous: false,
+      gateId: accountId,
+      dueAt: new Date(),
+      gateFailures: 0,
+      action: 'update_folder',
+      objectId: id,
+      payload: {},
+    }));
   };
   /** Settles writes as the engine does, as if each had been superseded. */
   const settle = (jobs: readonly ProviderWriteRow[]): Promise<boolean> => {

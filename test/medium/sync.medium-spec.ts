@@ -319,8 +319,9 @@ describe('MailboxSyncDispatcher', () => {
     const [message] = await messages(account);
     const late = await deliver(account);
     // The pass reads the old flag. The provider write ends before the pass stores that flag.
-    await database.query(
-      `update sandbox_mailbox set modseq = modseq + 1 where address = $1`, [account.email]); // prettier-ignore
+    await database.query(`update sandbox_mailbox set modseq = modseq + 1 where address = $1`, [
+      account.email,
+    ]);
     await database.query(
       `update sandbox_message s set starred = true, modseq = b.modseq from sandbox_mailbox b, message m
        where m.id = $1 and s.id::text = m.provider_id and b.address = s.address`,

@@ -17,7 +17,9 @@ import { until } from '../support/until.ts';
 
 const at = (iso: string) => Date.parse(iso) / 1000;
 const calendar = (...lines: readonly string[]) =>
-  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Other//EN', ...lines, 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
+  ['BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Other//EN', ...lines, 'END:VCALENDAR', ''].join(
+    '\r\n',
+  );
 const event = (uid: string, ...lines: readonly string[]) =>
   ['BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', ...lines, 'END:VEVENT'] as const;
 
@@ -88,12 +90,15 @@ describe('calendar files on a server that stores every file', () => {
     return shown(uid);
   };
   const shown = async (uid: string) => {
-    const all = await api<(Shown & { ical_uid: string })[]>('get', '/events?limit=1000'); // prettier-ignore
+    const all = await api<(Shown & { ical_uid: string })[]>('get', '/events?limit=1000');
     return all.filter((one) => one.ical_uid === uid);
   };
   const instances = async (uid: string, from = '2027-03-01', before = '2027-12-31') => {
     const range = `starts_after=${at(from)}&starts_before=${at(before)}`;
-    const all = await api<(Shown & { ical_uid: string })[]>('get', `/events?limit=1000&expand_recurring=true&${range}`); // prettier-ignore
+    const all = await api<(Shown & { ical_uid: string })[]>(
+      'get',
+      `/events?limit=1000&expand_recurring=true&${range}`,
+    );
     return all.filter((one) => one.ical_uid === uid);
   };
   const startsOf = (all: readonly Shown[]) =>
@@ -108,7 +113,8 @@ describe('calendar files on a server that stores every file', () => {
     });
     expect(job.status).toBe('successful');
   };
-  const fileOf = (uid: string) => dav.files.get(pathOf(uid))?.toString().replaceAll('\r\n ', '') ?? ''; // prettier-ignore
+  const fileOf = (uid: string) =>
+    dav.files.get(pathOf(uid))?.toString().replaceAll('\r\n ', '') ?? '';
 
   it('keeps lines that cannot be read when it changes a file, and forgets them when they are gone', async () => {
     const bad = ['EXDATE:tomorrow', 'X-ODD;PARAMETER', 'RRULE:FREQ=WEEKLY;BYDAY=MON'];
@@ -140,8 +146,11 @@ describe('calendar files on a server that stores every file', () => {
       calendar_id: calendarId,
       title: 'Series',
       when: { start_time: at('2027-03-08T09:00Z'), end_time: at('2027-03-08T10:00Z') },
-      recurrence: { rrule: ['RRULE:FREQ=DAILY;UNTIL=20270310', 'EXDATE;VALUE=DATE:20270309'], timezone: 'Europe/Berlin' },
-    }); // prettier-ignore
+      recurrence: {
+        rrule: ['RRULE:FREQ=DAILY;UNTIL=20270310', 'EXDATE;VALUE=DATE:20270309'],
+        timezone: 'Europe/Berlin',
+      },
+    });
     await written(made);
     expect(fileOf(made.id)).toContain('RRULE:FREQ=DAILY;UNTIL=20270310T225959Z');
     expect(fileOf(made.id)).toContain('EXDATE;TZID=Europe/Berlin:20270309T100000');

@@ -21,9 +21,17 @@ const file = (kind: string, lines: readonly string[]) =>
   [`BEGIN:${kind}`, ...lines, `END:${kind}`, ''].join('\r\n');
 const meeting = (uid: string, title: string, lines: readonly string[] = []) =>
   file('VCALENDAR', [
-    'VERSION:2.0', 'PRODID:-//Other//EN', 'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z',
-    'DTSTART:20300301T090000Z', 'DTEND:20300301T100000Z', `SUMMARY:${title}`, ...lines, 'END:VEVENT',
-  ]); // prettier-ignore
+    'VERSION:2.0',
+    'PRODID:-//Other//EN',
+    'BEGIN:VEVENT',
+    `UID:${uid}`,
+    'DTSTAMP:20260101T000000Z',
+    'DTSTART:20300301T090000Z',
+    'DTEND:20300301T100000Z',
+    `SUMMARY:${title}`,
+    ...lines,
+    'END:VEVENT',
+  ]);
 const card = (uid: string, name: string) =>
   file('VCARD', ['VERSION:3.0', `UID:${uid}`, `FN:${name}`, `N:;${name};;;`]);
 

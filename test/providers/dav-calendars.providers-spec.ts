@@ -30,9 +30,14 @@ const ics = (lines: readonly string[]) =>
   );
 const meeting = (uid: string, lines: readonly string[] = []) =>
   ics([
-    'BEGIN:VEVENT', `UID:${uid}`, 'DTSTAMP:20260101T000000Z', 'DTSTART:20300301T090000Z', 'DTEND:20300301T100000Z',
-    ...lines, 'END:VEVENT',
-  ]); // prettier-ignore
+    'BEGIN:VEVENT',
+    `UID:${uid}`,
+    'DTSTAMP:20260101T000000Z',
+    'DTSTART:20300301T090000Z',
+    'DTEND:20300301T100000Z',
+    ...lines,
+    'END:VEVENT',
+  ]);
 
 describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () => {
   let radicale: DavServer;
@@ -265,8 +270,12 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect(await api('get', '/calendars')).toHaveLength(1);
     expect(await api('get', '/events?show_cancelled=true')).toEqual([]);
     expect(await changeLog()).toEqual([
-      'calendar create', 'calendar create', 'event create', 'event delete', 'calendar delete',
-    ]); // prettier-ignore
+      'calendar create',
+      'calendar create',
+      'event create',
+      'event delete',
+      'calendar delete',
+    ]);
   });
 
   it("merges changes of both sides, and fails the job of a change that would overwrite the other side's", async () => {
@@ -310,13 +319,26 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     const { api, syncNow, written, other, path } = await connect();
     const series = (last: readonly string[]) =>
       ics([
-        'BEGIN:VEVENT', 'UID:s', 'DTSTAMP:20260101T000000Z', 'DTSTART;TZID=W. Europe Standard Time:20300304T090000',
-        'DURATION:PT1H', 'RRULE:FREQ=WEEKLY;COUNT=4', 'SUMMARY:Weekly', 'END:VEVENT', ...last,
-      ]); // prettier-ignore
+        'BEGIN:VEVENT',
+        'UID:s',
+        'DTSTAMP:20260101T000000Z',
+        'DTSTART;TZID=W. Europe Standard Time:20300304T090000',
+        'DURATION:PT1H',
+        'RRULE:FREQ=WEEKLY;COUNT=4',
+        'SUMMARY:Weekly',
+        'END:VEVENT',
+        ...last,
+      ]);
     const moved = (title: string) => [
-      'BEGIN:VEVENT', 'UID:s', 'DTSTAMP:20260101T000000Z', 'RECURRENCE-ID;TZID=W. Europe Standard Time:20300311T090000',
-      'DTSTART;TZID=W. Europe Standard Time:20300311T140000', 'DURATION:PT1H', `SUMMARY:${title}`, 'END:VEVENT',
-    ]; // prettier-ignore
+      'BEGIN:VEVENT',
+      'UID:s',
+      'DTSTAMP:20260101T000000Z',
+      'RECURRENCE-ID;TZID=W. Europe Standard Time:20300311T090000',
+      'DTSTART;TZID=W. Europe Standard Time:20300311T140000',
+      'DURATION:PT1H',
+      `SUMMARY:${title}`,
+      'END:VEVENT',
+    ];
     await other('PUT', `${path}s.ics`, series(moved('Moved')));
     await syncNow();
     const [master, instance] = await api('get', '/events');
@@ -350,20 +372,53 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
    * of it.
    */
   const RICH = [
-    'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Other//EN', 'X-WR-CALNAME:Theirs',
-    'BEGIN:VTIMEZONE', 'TZID:Theirs', 'X-LIC-LOCATION:Europe/Berlin', 'BEGIN:STANDARD', 'DTSTART:20201025T030000',
-    'TZOFFSETFROM:+0200', 'TZOFFSETTO:+0100', 'X-ZONE:kept', 'END:STANDARD', 'END:VTIMEZONE',
-    'BEGIN:VEVENT', 'UID:r', 'DTSTAMP:20260101T000000Z', 'DTSTART;TZID=Theirs:20300304T090000',
-    'DTEND;TZID=Theirs:20300304T100000', 'RRULE:FREQ=WEEKLY;COUNT=6', 'SUMMARY:Weekly', 'X-SERIES;X-A="b;c":kept',
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Other//EN',
+    'X-WR-CALNAME:Theirs',
+    'BEGIN:VTIMEZONE',
+    'TZID:Theirs',
+    'X-LIC-LOCATION:Europe/Berlin',
+    'BEGIN:STANDARD',
+    'DTSTART:20201025T030000',
+    'TZOFFSETFROM:+0200',
+    'TZOFFSETTO:+0100',
+    'X-ZONE:kept',
+    'END:STANDARD',
+    'END:VTIMEZONE',
+    'BEGIN:VEVENT',
+    'UID:r',
+    'DTSTAMP:20260101T000000Z',
+    'DTSTART;TZID=Theirs:20300304T090000',
+    'DTEND;TZID=Theirs:20300304T100000',
+    'RRULE:FREQ=WEEKLY;COUNT=6',
+    'SUMMARY:Weekly',
+    'X-SERIES;X-A="b;c":kept',
     'ATTENDEE;CUTYPE=ROOM;X-GUESTS=3;PARTSTAT=DELEGATED;CN=Bo:mailto:bo@example.test',
     'ORGANIZER;SENT-BY="mailto:cy@example.test":mailto:di@example.test',
-    'BEGIN:VALARM', 'ACTION:DISPLAY', 'TRIGGER;RELATED=END:-PT7M', 'DESCRIPTION:Theirs', 'X-ALARM:kept', 'END:VALARM',
+    'BEGIN:VALARM',
+    'ACTION:DISPLAY',
+    'TRIGGER;RELATED=END:-PT7M',
+    'DESCRIPTION:Theirs',
+    'X-ALARM:kept',
+    'END:VALARM',
     'END:VEVENT',
-    'BEGIN:VEVENT', 'UID:r', 'DTSTAMP:20260101T000000Z', 'RECURRENCE-ID;TZID=Theirs:20300311T090000',
-    'DTSTART;TZID=Theirs:20300311T140000', 'DURATION:PT1H', 'SUMMARY:Moved', 'X-INSTANCE:kept', 'END:VEVENT',
+    'BEGIN:VEVENT',
+    'UID:r',
+    'DTSTAMP:20260101T000000Z',
+    'RECURRENCE-ID;TZID=Theirs:20300311T090000',
+    'DTSTART;TZID=Theirs:20300311T140000',
+    'DURATION:PT1H',
+    'SUMMARY:Moved',
+    'X-INSTANCE:kept',
+    'END:VEVENT',
     'END:VCALENDAR',
-  ]; // prettier-ignore
-  const linesOf = (text: string) => text.replaceAll(/\r?\n[ \t]/g, '').split(/\r?\n/).filter(Boolean); // prettier-ignore
+  ];
+  const linesOf = (text: string) =>
+    text
+      .replaceAll(/\r?\n[ \t]/g, '')
+      .split(/\r?\n/)
+      .filter(Boolean);
   /** Properties that our own changes affect. */
   const OURS = /^(DTSTAMP|LAST-MODIFIED|SEQUENCE):/;
 
@@ -389,10 +444,14 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
       [
         ...of
           .filter((line) => !OURS.test(line) && !line.startsWith('RRULE'))
-          .map((line) => line.replace(/(TZID=Theirs:2030)0304/, '$10318').replace('SUMMARY:Weekly', 'SUMMARY:Ours')),
+          .map((line) =>
+            line
+              .replace(/(TZID=Theirs:2030)0304/, '$10318')
+              .replace('SUMMARY:Weekly', 'SUMMARY:Ours'),
+          ),
         'RECURRENCE-ID;TZID=Theirs:20300318T090000',
       ].toSorted(),
-    ); // prettier-ignore
+    );
     await syncNow();
     expect(await titles()).toEqual(['Weekly', 'Moved', 'Ours', 'Weekly', 'Weekly', 'Weekly']);
     // The first instance was changed by the other program, the second by neither side.
@@ -435,9 +494,15 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     const { api, syncNow, written, outcome, other, path } = await connect();
     const plain = RICH.slice(0, RICH.lastIndexOf('BEGIN:VEVENT'));
     const theirs = (start: string, title: string, range = '') => [
-      'BEGIN:VEVENT', 'UID:r', 'DTSTAMP:20260101T000000Z', `RECURRENCE-ID;TZID=Theirs${range}:${start}T090000`,
-      `DTSTART;TZID=Theirs:${start}T090000`, 'DURATION:PT1H', `SUMMARY:${title}`, 'END:VEVENT',
-    ]; // prettier-ignore
+      'BEGIN:VEVENT',
+      'UID:r',
+      'DTSTAMP:20260101T000000Z',
+      `RECURRENCE-ID;TZID=Theirs${range}:${start}T090000`,
+      `DTSTART;TZID=Theirs:${start}T090000`,
+      'DURATION:PT1H',
+      `SUMMARY:${title}`,
+      'END:VEVENT',
+    ];
     const put = async (...lines: string[]) =>
       other('PUT', `${path}r.ics`, [...plain, ...lines, 'END:VCALENDAR', ''].join('\r\n'));
     await put();
@@ -457,7 +522,17 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect(await api('get', '/events')).toHaveLength(2);
     await written(await api('put', `/events/${id}`, { title: 'Ours' }));
     // The other side has deleted the instance.
-    await other('PUT', `${path}r.ics`, [...plain.slice(0, -1), 'EXDATE;TZID=Theirs:20300318T090000', 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n')); // prettier-ignore
+    await other(
+      'PUT',
+      `${path}r.ics`,
+      [
+        ...plain.slice(0, -1),
+        'EXDATE;TZID=Theirs:20300318T090000',
+        'END:VEVENT',
+        'END:VCALENDAR',
+        '',
+      ].join('\r\n'),
+    );
     const late = await api('put', `/events/${series.id}_20300318T080000Z`, { title: 'Late' });
     expect(await outcome(late.job_status_id)).toMatchObject({
       status: 'failed',
@@ -481,13 +556,20 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     const { api, syncNow, written, outcome, other, path } = await connect();
     const [calendar] = await api('get', '/calendars');
     const refuse = (method: 'createEvent' | 'updateEvent' | 'deleteEvent' | 'deleteCalendar') =>
-      jest.spyOn(calendars, method).mockRejectedValueOnce(new ProviderError('rejected', '403 Forbidden'));
+      jest
+        .spyOn(calendars, method)
+        .mockRejectedValueOnce(new ProviderError('rejected', '403 Forbidden'));
     const refused = async (answer: { job_status_id: string }) =>
-      expect(await outcome(answer.job_status_id)).toMatchObject({ status: 'failed', reason: '403 Forbidden' });
+      expect(await outcome(answer.job_status_id)).toMatchObject({
+        status: 'failed',
+        reason: '403 Forbidden',
+      });
     const fields = {
       calendar_id: calendar.id,
       when: { start_time: 1_900_000_000, end_time: 1_900_003_600, start_timezone: 'Europe/Berlin' },
-      participants: [{ name: 'Bo', email: 'bo@example.test', phone_number: '+15550100', comment: 'Gladly' }],
+      participants: [
+        { name: 'Bo', email: 'bo@example.test', phone_number: '+15550100', comment: 'Gladly' },
+      ],
       reminder_minutes: '[20,10]',
     };
     const id = await written(await api('post', '/events', { ...fields, title: 'Kept' }));
@@ -499,18 +581,29 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     const fresh = await api('post', '/events', { ...fields, title: 'New' });
     await refused(fresh);
     refuse('updateEvent');
-    await refused(await api('put', `/events/${id}`, { title: 'Other', participants: [], reminder_minutes: '[]' }));
+    await refused(
+      await api('put', `/events/${id}`, {
+        title: 'Other',
+        participants: [],
+        reminder_minutes: '[]',
+      }),
+    );
     expect(await api('get', `/events/${id}`)).toMatchObject(kept);
     refuse('deleteEvent');
     await refused(await api('delete', `/events/${id}`));
     expect(await api('get', `/events/${id}`)).toMatchObject(kept);
     const extra = await written(await api('post', '/calendars', { name: 'Extra' }));
-    const inside = await written(await api('post', '/events', { ...fields, calendar_id: extra, title: 'Inside' }));
+    const inside = await written(
+      await api('post', '/events', { ...fields, calendar_id: extra, title: 'Inside' }),
+    );
     refuse('deleteCalendar');
     await refused(await api('delete', `/calendars/${extra}`));
     await syncNow();
     expect(await api('get', `/calendars/${extra}`)).toMatchObject({ name: 'Extra' });
-    expect(await api('get', `/events/${inside}`)).toMatchObject({ title: 'Inside', status: 'confirmed' });
+    expect(await api('get', `/events/${inside}`)).toMatchObject({
+      title: 'Inside',
+      status: 'confirmed',
+    });
     expect(await api('get', `/events/${id}`)).toMatchObject(kept);
     expect(await api('get', '/events?show_cancelled=true')).toMatchObject([
       { id, title: 'Kept' },
@@ -520,7 +613,7 @@ describeWith(['radicale'], 'calendars on a CalDAV server, through the API', () =
     expect((await other('GET', `${path}${id}.ics`)).text).toBe(file);
     await written(await api('put', `/events/${id}`, { title: 'Changed' }));
     expect((await other('GET', `${path}${id}.ics`)).text).toContain('SUMMARY:Changed');
-  }); // prettier-ignore
+  });
 
   it('skips calendar files that cannot be read', async () => {
     const { api, syncNow, other, path } = await connect();

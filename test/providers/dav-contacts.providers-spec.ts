@@ -161,14 +161,31 @@ describeWith(['radicale', 'xandikos'], 'contacts on a CardDAV server, through th
   it('shows contacts that another program creates, changes and deletes, with pictures, and skips cards that it cannot read', async () => {
     const { account, api, syncNow, notified, other, path } = await connect();
     const photo = `PHOTO;ENCODING=b;TYPE=PNG:${PNG}`;
-    await other('PUT', `${path}a.vcf`, vcf('a', ['FN:Ada L', 'N:L;Ada;;;', 'BDAY:circa 1815', photo]));
-    await other('PUT', `${path}g.vcf`, vcf('g', ['FN:Team', 'N:Team;;;;', 'X-ADDRESSBOOKSERVER-KIND:group']));
+    await other(
+      'PUT',
+      `${path}a.vcf`,
+      vcf('a', ['FN:Ada L', 'N:L;Ada;;;', 'BDAY:circa 1815', photo]),
+    );
+    await other(
+      'PUT',
+      `${path}g.vcf`,
+      vcf('g', ['FN:Team', 'N:Team;;;;', 'X-ADDRESSBOOKSERVER-KIND:group']),
+    );
     await syncNow();
     const [ada, ...others] = await api('get', '/contacts');
     expect([ada.given_name, ada.birthday, others]).toEqual(['Ada', null, []]);
-    const picture = await request(server.url).get(new URL(ada.picture_url).pathname).set(account.bearer);
-    expect([picture.headers['content-type'], (picture.body as Buffer).toString('base64')]).toEqual(['image/png', PNG]);
-    await other('PUT', `${path}a.vcf`, vcf('a', ['FN:Ada King', 'N:King;Ada;;;', 'TEL;TYPE=CELL:+44 1']));
+    const picture = await request(server.url)
+      .get(new URL(ada.picture_url).pathname)
+      .set(account.bearer);
+    expect([picture.headers['content-type'], (picture.body as Buffer).toString('base64')]).toEqual([
+      'image/png',
+      PNG,
+    ]);
+    await other(
+      'PUT',
+      `${path}a.vcf`,
+      vcf('a', ['FN:Ada King', 'N:King;Ada;;;', 'TEL;TYPE=CELL:+44 1']),
+    );
     await syncNow();
     expect(await api('get', '/contacts?phone_number=441')).toMatchObject([
       { id: ada.id, surname: 'King', picture_url: null },
@@ -177,7 +194,7 @@ describeWith(['radicale', 'xandikos'], 'contacts on a CardDAV server, through th
     await syncNow();
     expect(await api('get', '/contacts')).toEqual([]);
     expect(await notified()).toEqual(['contact.created', 'contact.updated', 'contact.deleted']);
-  }); // prettier-ignore
+  });
 
   it('shows groups created on either side', async () => {
     const { api, syncNow, written, other, path } = await connect();
@@ -271,20 +288,29 @@ describeWith(['radicale', 'xandikos'], 'contacts on a CardDAV server, through th
     expect(await api('get', `/contacts/${nic.id}`)).toMatchObject({ nickname: 'Addy, Bo' });
   });
 
-  it('merges changes of both sides, and fails the job of a change that would overwrite the other side\'s', async () => {
+  it("merges changes of both sides, and fails the job of a change that would overwrite the other side's", async () => {
     const { api, syncNow, written, outcome, other, path } = await connect();
-    const card = (lines: readonly string[]) => vcf('c', ['FN:Cy', 'N:;Cy;;;', 'X-THEIRS:kept', ...lines]);
+    const card = (lines: readonly string[]) =>
+      vcf('c', ['FN:Cy', 'N:;Cy;;;', 'X-THEIRS:kept', ...lines]);
     await other('PUT', `${path}c.vcf`, card([]));
     await syncNow();
     const [{ id }] = await api('get', '/contacts');
     // Neither side has seen the other's change.
     await other('PUT', `${path}c.vcf`, card(['TITLE:Theirs', 'TEL:+44 1']));
-    await written(await api('put', `/contacts/${id}`, { nickname: 'Ours', phone_numbers: [{ number: '+44 2' }] }));
+    await written(
+      await api('put', `/contacts/${id}`, {
+        nickname: 'Ours',
+        phone_numbers: [{ number: '+44 2' }],
+      }),
+    );
     const joined = (await other('GET', `${path}c.vcf`)).text;
     for (const part of ['TITLE:Theirs', 'NICKNAME:Ours', 'TEL:+44 1', 'TEL:+44 2', 'X-THEIRS:kept'])
       expect(joined).toContain(part);
     await syncNow();
-    expect(await api('get', `/contacts/${id}`)).toMatchObject({ job_title: 'Theirs', nickname: 'Ours' });
+    expect(await api('get', `/contacts/${id}`)).toMatchObject({
+      job_title: 'Theirs',
+      nickname: 'Ours',
+    });
     await other('PUT', `${path}c.vcf`, card(['TITLE:Their other', 'NICKNAME:Ours']));
     const change = await api('put', `/contacts/${id}`, { job_title: 'Ours' });
     expect(await outcome(change.job_status_id)).toMatchObject({
@@ -300,5 +326,5 @@ describeWith(['radicale', 'xandikos'], 'contacts on a CardDAV server, through th
     expect(await outcome(late.job_status_id)).toMatchObject({ status: 'failed' });
     await syncNow();
     expect(await api('get', '/contacts')).toEqual([]);
-  }); // prettier-ignore
+  });
 });

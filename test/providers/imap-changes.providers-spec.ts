@@ -345,8 +345,16 @@ describeWith(['dovecot', 'exim4'], 'ImapChanges', () => {
       const contentOf = (uid: number) =>
         messages.find(({ providerId }) => providerId.endsWith(`;${uid}`))?.content;
       expect(odd.map((_, n) => contentOf(n + 1)?.kind)).toEqual([
-        'mime', 'mime', 'mime', 'mime', 'mime', 'parts', 'parts', 'parts', 'mime',
-      ]); // prettier-ignore
+        'mime',
+        'mime',
+        'mime',
+        'mime',
+        'mime',
+        'parts',
+        'parts',
+        'parts',
+        'mime',
+      ]);
       const many = contentOf(6);
       const large = contentOf(7);
       const text = contentOf(8);

@@ -38,7 +38,10 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
   const portOf = (limits: Partial<ImapLimits> = {}) => {
     const sessions = new ImapSessions(POLICY, limits);
     const smtp = new SmtpSender(POLICY);
-    open.push(() => sessions.close(), () => smtp.close()); // prettier-ignore
+    open.push(
+      () => sessions.close(),
+      () => smtp.close(),
+    );
     return { mail: new ImapMail(sessions, smtp, NO_READER), sessions };
   };
   const accountOf = (user: MailUser, overrides: Partial<ImapSettings> = {}): ProviderAccount => ({
@@ -326,9 +329,13 @@ describeWith(['dovecot', 'exim4'], 'a server without IDLE', () => {
     try {
       const user = await servers.addUser();
       const account: ProviderAccount = {
-        accountId: 'a', applicationId: 'app', email: user.email, name: '', organizationUnit: 'folder',
+        accountId: 'a',
+        applicationId: 'app',
+        email: user.email,
+        name: '',
+        organizationUnit: 'folder',
         settings: servers.settingsOf(user),
-      }; // prettier-ignore
+      };
       const mail = new ImapMail(sessions, new SmtpSender(POLICY), NO_READER);
       const watched = mail.watch(account, { onChange: () => undefined, onEnd: () => undefined });
       expect((await failureOf(watched)).code).toBe('unsupported');
@@ -361,7 +368,10 @@ async function idsIn(client: ImapFlow, path: string): Promise<(string | undefine
 }
 
 async function failureOf(promise: Promise<unknown>): Promise<ProviderError> {
-  const outcome = await promise.then((value) => ({ value }), (error: unknown) => ({ error })); // prettier-ignore
+  const outcome = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
   if (!('error' in outcome))
     throw new Error(`It did not fail, but returned ${JSON.stringify(outcome.value)}`);
   expect(outcome.error).toBeInstanceOf(ProviderError);

@@ -102,15 +102,16 @@ describeWith(['dovecot', 'exim4'], 'ImapMailbox', () => {
   });
 
   describe('folders', () => {
-    it.each([
-      '', ' ', '/', 'a/', '/a', 'a//b', 'line\nbreak', 'nul\0', 'x'.repeat(600), '../etc',
-    ])('are not created with the name %j', async (name) => {
-      const { mailbox, account, replica } = await withInbox([]);
-      const before = replica.folders;
-      expect(await codeOf(mailbox.createFolder(account, name))).toBe('rejected');
-      await replica.follow();
-      expect(replica.folders).toEqual(before);
-    }); // prettier-ignore
+    it.each(['', ' ', '/', 'a/', '/a', 'a//b', 'line\nbreak', 'nul\0', 'x'.repeat(600), '../etc'])(
+      'are not created with the name %j',
+      async (name) => {
+        const { mailbox, account, replica } = await withInbox([]);
+        const before = replica.folders;
+        expect(await codeOf(mailbox.createFolder(account, name))).toBe('rejected');
+        await replica.follow();
+        expect(replica.folders).toEqual(before);
+      },
+    );
 
     it.each([
       '"quoted" \\ back',

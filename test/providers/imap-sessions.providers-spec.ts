@@ -323,10 +323,14 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
     it('are closed when the caller has stopped waiting', async () => {
       const sessions = sessionsOf();
       const abort = new AbortController();
-      const use = sessions.use(accountOf(), async (client) => {
-        abort.abort();
-        return count(client);
-      }, { signal: abort.signal }); // prettier-ignore
+      const use = sessions.use(
+        accountOf(),
+        async (client) => {
+          abort.abort();
+          return count(client);
+        },
+        { signal: abort.signal },
+      );
       expect(await failureOf(use)).toMatchObject({ code: 'temporary', message: 'given up' });
       expect(sessions.size).toBe(0);
     });
@@ -388,18 +392,24 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       const sessions = sessionsOf({ perAccount: 1 });
       const wrong = accountOf({ imap_password: 'wrong-1' });
       const results = await Promise.allSettled([
-        sessions.use(wrong, count), sessions.use(wrong, count), sessions.use(accountOf(), count),
-      ]); // prettier-ignore
+        sessions.use(wrong, count),
+        sessions.use(wrong, count),
+        sessions.use(accountOf(), count),
+      ]);
       expect(results.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
     });
 
     it('are closed when the process ends', async () => {
       const sessions = sessionsOf({ perAccount: 1 });
       const uses = [1, 2].map(() =>
-        sessions.use(accountOf(), (client) => new Promise<never>((_, reject) => {
-          client.once('close', () => reject(new Error('closed')));
-        })),
-      ); // prettier-ignore
+        sessions.use(
+          accountOf(),
+          (client) =>
+            new Promise<never>((_, reject) => {
+              client.once('close', () => reject(new Error('closed')));
+            }),
+        ),
+      );
       await until('a connection', async () => sessions.size === 1);
       await sessions.close();
       for (const use of uses) expect((await failureOf(use)).code).toBe('temporary');
@@ -460,7 +470,10 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
 });
 
 async function failureOf(promise: Promise<unknown>): Promise<ProviderError> {
-  const outcome = await promise.then((value) => ({ value }), (error: unknown) => ({ error })); // prettier-ignore
+  const outcome = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
   if (!('error' in outcome))
     throw new Error(`It did not fail, but returned ${JSON.stringify(outcome.value)}`);
   expect(outcome.error).toBeInstanceOf(ProviderError);

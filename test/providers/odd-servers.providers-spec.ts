@@ -64,18 +64,21 @@ describeWith(['dovecot', 'exim4'], 'an account at a server that answers oddly', 
     ['INTERNALDATE NIL', 'INTERNALDATE NIL'],
     ['an impossible INTERNALDATE', 'INTERNALDATE "45-Foo-2024 99:00:00 +0000"'],
     ['the beginning of 1970', 'INTERNALDATE "01-Jan-1970 00:00:00 +0000"'],
-  ])('dates messages by their header, else by their discovery, if the server answers %s', async (_, answer) => {
-    const user = await servers.addUser();
-    await servers.deliver(user, mimeOf(dated), 'Subject: undated\r\n\r\nx\r\n');
-    const before = Math.floor(Date.now() / 1000) - 600;
-    const account = await connect(user, (text) =>
-      text.replace(/ ?INTERNALDATE "[^"]*"/g, answer && ` ${answer}`),
-    );
-    const found = await messages(account, 2);
-    const dateOf = (subject: string) => found.find((one) => one.subject === subject)?.date;
-    expect(dateOf('dated')).toBe(byHeader);
-    expect(dateOf('undated')).toBeGreaterThan(before);
-  }); // prettier-ignore
+  ])(
+    'dates messages by their header, else by their discovery, if the server answers %s',
+    async (_, answer) => {
+      const user = await servers.addUser();
+      await servers.deliver(user, mimeOf(dated), 'Subject: undated\r\n\r\nx\r\n');
+      const before = Math.floor(Date.now() / 1000) - 600;
+      const account = await connect(user, (text) =>
+        text.replace(/ ?INTERNALDATE "[^"]*"/g, answer && ` ${answer}`),
+      );
+      const found = await messages(account, 2);
+      const dateOf = (subject: string) => found.find((one) => one.subject === subject)?.date;
+      expect(dateOf('dated')).toBe(byHeader);
+      expect(dateOf('undated')).toBeGreaterThan(before);
+    },
+  );
 
   it('reads and stores flags, attributes and folder roles that the server writes in capitals', async () => {
     const user = await servers.addUser();
@@ -123,46 +126,54 @@ describeWith(['dovecot', 'exim4'], 'an account at a server that answers oddly', 
     ['552 Sorry'],
     ['550 5.5.3 Too many recipients'],
     ['554 5.5.3 Limit reached'],
-  ])('sends to the third recipient in a transaction of its own if the server answers %s', async (reply) => {
-    const accepted: string[][] = [];
-    const smtp = new SMTPServer({
-      authOptional: true,
-      disabledCommands: ['STARTTLS'],
-      allowInsecureAuth: true,
-      onAuth: (_auth, _session, done) => done(null, { user: 'somebody' }),
-      onRcptTo(_address, { envelope }, done) {
-        const refusal = Object.assign(new Error(reply.slice(4)), { responseCode: Number(reply.slice(0, 3)) });
-        done(envelope.rcptTo.length >= 2 ? refusal : undefined);
-      },
-      onData(stream, { envelope }, done) {
-        stream.on('end', () => {
-          accepted.push(envelope.rcptTo.map(({ address }) => address));
-          done();
-        });
-        stream.resume();
-      },
-    });
-    smtp.listen(0, '127.0.0.1');
-    await once(smtp.server, 'listening');
-    try {
-      const user = await servers.addUser();
-      const { port } = smtp.server.address() as AddressInfo;
-      const account = await connect(user, (text) => text, { smtp_port: port });
-      const to = ['a', 'b', 'c'].map((name) => ({ email: `${name}@there.test` }));
-      const sent = await call(account, 'post', '/v2/outbox', { to, subject: 'x', body: 'x' });
-      const path = `/job-statuses/${(sent.body as { job_status_id: string }).job_status_id}?view=expanded`;
-      const end = await until('the job to end', async () => {
-        const { body } = await call(account, 'get', path);
-        const { status, attempts } = body as { status: string; attempts: { next_at: number | null }[] };
-        if (['successful', 'failed'].includes(status)) return body as { status: string };
-        const wait = (attempts.at(-1)?.next_at ?? 0) * 1_000 - clock.now().getTime();
-        if (wait > 0) await clock.pass(wait);
-        return null;
+  ])(
+    'sends to the third recipient in a transaction of its own if the server answers %s',
+    async (reply) => {
+      const accepted: string[][] = [];
+      const smtp = new SMTPServer({
+        authOptional: true,
+        disabledCommands: ['STARTTLS'],
+        allowInsecureAuth: true,
+        onAuth: (_auth, _session, done) => done(null, { user: 'somebody' }),
+        onRcptTo(_address, { envelope }, done) {
+          const refusal = Object.assign(new Error(reply.slice(4)), {
+            responseCode: Number(reply.slice(0, 3)),
+          });
+          done(envelope.rcptTo.length >= 2 ? refusal : undefined);
+        },
+        onData(stream, { envelope }, done) {
+          stream.on('end', () => {
+            accepted.push(envelope.rcptTo.map(({ address }) => address));
+            done();
+          });
+          stream.resume();
+        },
       });
-      expect(end.status).toBe('successful');
-      expect(accepted).toEqual([['a@there.test', 'b@there.test'], ['c@there.test']]);
-    } finally {
-      await new Promise<void>((done) => smtp.close(() => done()));
-    }
-  }); // prettier-ignore
+      smtp.listen(0, '127.0.0.1');
+      await once(smtp.server, 'listening');
+      try {
+        const user = await servers.addUser();
+        const { port } = smtp.server.address() as AddressInfo;
+        const account = await connect(user, (text) => text, { smtp_port: port });
+        const to = ['a', 'b', 'c'].map((name) => ({ email: `${name}@there.test` }));
+        const sent = await call(account, 'post', '/v2/outbox', { to, subject: 'x', body: 'x' });
+        const path = `/job-statuses/${(sent.body as { job_status_id: string }).job_status_id}?view=expanded`;
+        const end = await until('the job to end', async () => {
+          const { body } = await call(account, 'get', path);
+          const { status, attempts } = body as {
+            status: string;
+            attempts: { next_at: number | null }[];
+          };
+          if (['successful', 'failed'].includes(status)) return body as { status: string };
+          const wait = (attempts.at(-1)?.next_at ?? 0) * 1_000 - clock.now().getTime();
+          if (wait > 0) await clock.pass(wait);
+          return null;
+        });
+        expect(end.status).toBe('successful');
+        expect(accepted).toEqual([['a@there.test', 'b@there.test'], ['c@there.test']]);
+      } finally {
+        await new Promise<void>((done) => smtp.close(() => done()));
+      }
+    },
+  );
 });

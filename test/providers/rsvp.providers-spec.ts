@@ -52,22 +52,31 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
    * it.
    */
   async function scheduled(who: RealAccount, subject: string, method: string) {
-    const source = await until(`"${subject}"`, async () => {
-      const imap = await servers.client(who);
-      try {
-        await imap.mailboxOpen('INBOX');
-        const found = await imap.search({ subject });
-        const message = found && found.length > 0 ? await imap.fetchOne(found.at(-1) ?? 1, { source: true }) : false;
-        return message ? (message.source ?? false) : false;
-      } finally {
-        await imap.logout();
-      }
-    }, PATIENCE_MS);
+    const source = await until(
+      `"${subject}"`,
+      async () => {
+        const imap = await servers.client(who);
+        try {
+          await imap.mailboxOpen('INBOX');
+          const found = await imap.search({ subject });
+          const message =
+            found && found.length > 0
+              ? await imap.fetchOne(found.at(-1) ?? 1, { source: true })
+              : false;
+          return message ? (message.source ?? false) : false;
+        } finally {
+          await imap.logout();
+        }
+      },
+      PATIENCE_MS,
+    );
     const { attachments, from } = await PostalMime.parse(source);
     const parts = attachments.filter((part) => part.method === method);
     expect(parts).toHaveLength(1);
     const text = new TextDecoder().decode(parts[0]?.content as ArrayBuffer);
-    const read = Object.values(nodeIcal.sync.parseICS(text)).filter((one): one is VEvent => one?.type === 'VEVENT');
+    const read = Object.values(nodeIcal.sync.parseICS(text)).filter(
+      (one): one is VEvent => one?.type === 'VEVENT',
+    );
     expect(read).toHaveLength(1);
     const root = new ICAL.Component(ICAL.parse(text) as unknown[]);
     const event = root.getFirstSubcomponent('vevent');
@@ -85,7 +94,7 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
       partstat: attendee?.getFirstParameter('partstat'),
       rsvp: attendee?.getFirstParameter('rsvp'),
     };
-  } // prettier-ignore
+  }
 
   afterAll(async () => {
     await server.close();
@@ -95,51 +104,111 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
 
   it('become events even beside a large file, and the response arrives as a scheduling message', async () => {
     const ics = [
-      'BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT', 'UID:real@elsewhere.test', 'SEQUENCE:2', 'DTSTAMP:20260101T000000Z',
-      'DTSTART;TZID=Europe/Berlin:20300601T100000', 'DURATION:PT1H', 'SUMMARY:Gespräch über Pläne', `ORGANIZER:mailto:${ada.email}`,
-      `ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:${bo.email}`, 'END:VEVENT', 'END:VCALENDAR', '',
-    ].join('\r\n'); // prettier-ignore
-    const base64 = (bytes: Buffer) => bytes.toString('base64').match(/.{1,76}/g)?.join('\r\n') ?? '';
+      'BEGIN:VCALENDAR',
+      'METHOD:REQUEST',
+      'BEGIN:VEVENT',
+      'UID:real@elsewhere.test',
+      'SEQUENCE:2',
+      'DTSTAMP:20260101T000000Z',
+      'DTSTART;TZID=Europe/Berlin:20300601T100000',
+      'DURATION:PT1H',
+      'SUMMARY:Gespräch über Pläne',
+      `ORGANIZER:mailto:${ada.email}`,
+      `ATTENDEE;PARTSTAT=NEEDS-ACTION:mailto:${bo.email}`,
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '',
+    ].join('\r\n');
+    const base64 = (bytes: Buffer) =>
+      bytes
+        .toString('base64')
+        .match(/.{1,76}/g)
+        ?.join('\r\n') ?? '';
     const mime = [
-      `From: ${ada.email}`, `To: ${bo.email}`, 'Subject: Invitation', 'MIME-Version: 1.0',
-      'Content-Type: multipart/mixed; boundary=b', '', '--b', 'Content-Type: text/calendar; charset=iso-8859-1; method=REQUEST',
-      'Content-Transfer-Encoding: base64', '', base64(Buffer.from(ics, 'latin1')), '--b', 'Content-Type: application/octet-stream',
-      'Content-Disposition: attachment; filename=plan.bin', 'Content-Transfer-Encoding: base64', '', base64(randomBytes(400_000)),
-      '--b--', '',
-    ].join('\r\n'); // prettier-ignore
-    await request(server.url).post('/send').set(ada.bearer).set('Content-Type', 'message/rfc822').send(mime).expect(200);
-    const event = await until('the event', async () => {
-      const { body } = await request(server.url).get('/events').set(bo.bearer).expect(200);
-      return (body as Invited[]).find(({ ical_uid }) => ical_uid === 'real@elsewhere.test') ?? false;
-    }, PATIENCE_MS);
+      `From: ${ada.email}`,
+      `To: ${bo.email}`,
+      'Subject: Invitation',
+      'MIME-Version: 1.0',
+      'Content-Type: multipart/mixed; boundary=b',
+      '',
+      '--b',
+      'Content-Type: text/calendar; charset=iso-8859-1; method=REQUEST',
+      'Content-Transfer-Encoding: base64',
+      '',
+      base64(Buffer.from(ics, 'latin1')),
+      '--b',
+      'Content-Type: application/octet-stream',
+      'Content-Disposition: attachment; filename=plan.bin',
+      'Content-Transfer-Encoding: base64',
+      '',
+      base64(randomBytes(400_000)),
+      '--b--',
+      '',
+    ].join('\r\n');
+    await request(server.url)
+      .post('/send')
+      .set(ada.bearer)
+      .set('Content-Type', 'message/rfc822')
+      .send(mime)
+      .expect(200);
+    const event = await until(
+      'the event',
+      async () => {
+        const { body } = await request(server.url).get('/events').set(bo.bearer).expect(200);
+        return (
+          (body as Invited[]).find(({ ical_uid }) => ical_uid === 'real@elsewhere.test') ?? false
+        );
+      },
+      PATIENCE_MS,
+    );
     expect(event).toMatchObject({
       title: 'Gespräch über Pläne',
       when: { start_time: Date.UTC(2030, 5, 1, 8) / 1000, start_timezone: 'Europe/Berlin' },
     });
     const answer = { event_id: event.id, status: 'yes', comment: 'Bin dabei – später' };
-    const { body } = await request(server.url).post('/send-rsvp').set(bo.bearer).send(answer).expect(200);
-    expect((body as Invited).participants).toContainEqual(expect.objectContaining({ email: bo.email, status: 'yes' }));
-    const source = await until('the answer', async () => {
-      const imap = await servers.client(ada);
-      try {
-        await imap.mailboxOpen('INBOX');
-        const message = await imap.fetchOne('*', { source: true, envelope: true }).catch(() => false as const);
-        return message && message.envelope?.subject?.startsWith('Accepted:') ? (message.source ?? false) : false;
-      } finally {
-        await imap.logout();
-      }
-    }, PATIENCE_MS);
+    const { body } = await request(server.url)
+      .post('/send-rsvp')
+      .set(bo.bearer)
+      .send(answer)
+      .expect(200);
+    expect((body as Invited).participants).toContainEqual(
+      expect.objectContaining({ email: bo.email, status: 'yes' }),
+    );
+    const source = await until(
+      'the answer',
+      async () => {
+        const imap = await servers.client(ada);
+        try {
+          await imap.mailboxOpen('INBOX');
+          const message = await imap
+            .fetchOne('*', { source: true, envelope: true })
+            .catch(() => false as const);
+          return message && message.envelope?.subject?.startsWith('Accepted:')
+            ? (message.source ?? false)
+            : false;
+        } finally {
+          await imap.logout();
+        }
+      },
+      PATIENCE_MS,
+    );
     const { attachments, from } = await PostalMime.parse(source);
     expect(from?.address).toBe(bo.email);
     const part = attachments.find(({ method }) => method === 'REPLY');
     const parsed = nodeIcal.sync.parseICS(new TextDecoder().decode(part?.content as ArrayBuffer));
     expect(Object.values(parsed)).toContainEqual(
       expect.objectContaining({
-        type: 'VEVENT', uid: 'real@elsewhere.test', sequence: 2, comment: 'Bin dabei – später',
-        attendee: { params: expect.objectContaining({ PARTSTAT: 'ACCEPTED' }), val: `mailto:${bo.email}` },
+        type: 'VEVENT',
+        uid: 'real@elsewhere.test',
+        sequence: 2,
+        comment: 'Bin dabei – später',
+        attendee: {
+          params: expect.objectContaining({ PARTSTAT: 'ACCEPTED' }),
+          val: `mailto:${bo.email}`,
+        },
       }),
     );
-  }); // prettier-ignore
+  });
 
   it('reach participants as invitation, changes and cancellation with one UID and a rising SEQUENCE', async () => {
     const user = await servers.addUser();
@@ -147,14 +216,29 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
     const remote = davAccount(radicale.url, user.email, user.password);
     const path = await makeCalendar(remote);
     const application = await createApplication(server.app);
-    const cy = await connectMailbox(server, application, user, { ...servers.settingsOf(user), caldav_url: radicale.url });
+    const cy = await connectMailbox(server, application, user, {
+      ...servers.settingsOf(user),
+      caldav_url: radicale.url,
+    });
     const other = otherClient(remote);
-    const send = async (method: 'get' | 'post' | 'put' | 'delete', where: string, body?: object, who = cy) =>
-      (await request(server.url)[method](where).set(who.bearer).send(body).expect(200)).body;
-    const calendar = await until('the calendar', async () =>
-      ((await send('get', '/calendars')) as { id: string; read_only: boolean }[]).find((one) => !one.read_only) ?? false, PATIENCE_MS);
+    const send = async (
+      method: 'get' | 'post' | 'put' | 'delete',
+      where: string,
+      body?: object,
+      who = cy,
+    ) => (await request(server.url)[method](where).set(who.bearer).send(body).expect(200)).body;
+    const calendar = await until(
+      'the calendar',
+      async () =>
+        ((await send('get', '/calendars')) as { id: string; read_only: boolean }[]).find(
+          (one) => !one.read_only,
+        ) ?? false,
+      PATIENCE_MS,
+    );
     const { id } = await send('post', '/events?notify_participants=true', {
-      calendar_id: calendar.id, title: 'Rückblick', when: { start_time: 1_900_000_000, end_time: 1_900_003_600 },
+      calendar_id: calendar.id,
+      title: 'Rückblick',
+      when: { start_time: 1_900_000_000, end_time: 1_900_003_600 },
       participants: [{ email: bo.email, name: 'Bo' }],
     });
     const invited = await scheduled(bo, 'Invitation: R', 'REQUEST');
@@ -162,20 +246,46 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
     const file = async () => (await other('GET', object)).text;
     expect(await file()).toContain(`UID:${String(invited.uid)}`);
     expect(invited).toMatchObject({
-      method: 'REQUEST', sequence: 0, from: cy.email, attendee: `mailto:${bo.email}`, partstat: 'NEEDS-ACTION', rsvp: 'TRUE',
+      method: 'REQUEST',
+      sequence: 0,
+      from: cy.email,
+      attendee: `mailto:${bo.email}`,
+      partstat: 'NEEDS-ACTION',
+      rsvp: 'TRUE',
     });
 
-    const theirs = await until('the event', async () =>
-      ((await send('get', '/events', undefined, bo)) as Invited[]).find(({ ical_uid }) => ical_uid === invited.uid) ?? false, PATIENCE_MS);
+    const theirs = await until(
+      'the event',
+      async () =>
+        ((await send('get', '/events', undefined, bo)) as Invited[]).find(
+          ({ ical_uid }) => ical_uid === invited.uid,
+        ) ?? false,
+      PATIENCE_MS,
+    );
     await send('post', '/send-rsvp', { event_id: theirs.id, status: 'yes' }, bo);
-    await until('the answer', async () => ((await send('get', `/events/${id}`)) as Invited).participants[0]?.status === 'yes', PATIENCE_MS);
+    await until(
+      'the answer',
+      async () =>
+        ((await send('get', `/events/${id}`)) as Invited).participants[0]?.status === 'yes',
+      PATIENCE_MS,
+    );
     await send('put', `/events/${id}?notify_participants=true`, { title: 'Ausblick' });
     const renamed = await scheduled(bo, 'Updated invitation: Ausblick', 'REQUEST');
-    expect(renamed).toMatchObject({ uid: invited.uid, sequence: 1, partstat: 'ACCEPTED', rsvp: 'TRUE' });
+    expect(renamed).toMatchObject({
+      uid: invited.uid,
+      sequence: 1,
+      partstat: 'ACCEPTED',
+      rsvp: 'TRUE',
+    });
     expect(await file()).toContain('SEQUENCE:1\r\n');
 
     // Another program increments the sequence too. We see that only with the next change.
-    const ahead = await other('PUT', object, (await file()).replace('SEQUENCE:1\r\n', 'SEQUENCE:7\r\n'), { 'content-type': 'text/calendar' });
+    const ahead = await other(
+      'PUT',
+      object,
+      (await file()).replace('SEQUENCE:1\r\n', 'SEQUENCE:7\r\n'),
+      { 'content-type': 'text/calendar' },
+    );
     expect(ahead.status).toBeLessThan(300);
     const when = { start_time: 1_900_086_400, end_time: 1_900_090_000 };
     await send('put', `/events/${id}?notify_participants=true`, { when, title: 'Umblick' });
@@ -185,12 +295,25 @@ describeWith(['dovecot', 'exim4', 'radicale'], 'meetings by mail through real se
 
     await send('delete', `/events/${id}?notify_participants=true`);
     const ended = await scheduled(bo, 'Cancelled: Umblick', 'CANCEL');
-    expect(ended).toMatchObject({ method: 'CANCEL', uid: invited.uid, sequence: 9, attendee: `mailto:${bo.email}` });
+    expect(ended).toMatchObject({
+      method: 'CANCEL',
+      uid: invited.uid,
+      sequence: 9,
+      attendee: `mailto:${bo.email}`,
+    });
     expect((await other('GET', object)).status).toBe(404);
-    await until('the end', async () =>
-      ((await send('get', '/events?show_cancelled=true', undefined, bo)) as { ical_uid: string; status: string }[])
-        .some(({ ical_uid, status }) => ical_uid === invited.uid && status === 'cancelled'), PATIENCE_MS);
-  }); // prettier-ignore
+    await until(
+      'the end',
+      async () =>
+        (
+          (await send('get', '/events?show_cancelled=true', undefined, bo)) as {
+            ical_uid: string;
+            status: string;
+          }[]
+        ).some(({ ical_uid, status }) => ical_uid === invited.uid && status === 'cancelled'),
+      PATIENCE_MS,
+    );
+  });
 
   it('answer for one instance of a series, which stays so on a real calendar server', async () => {
     const user = await servers.addUser();

@@ -196,12 +196,19 @@ describe('nylas 6: calendars and events', () => {
     const own = Nylas.with(account.token);
     const { id: calendarId } = await new Calendar(own, { name: 'Team' }).save();
     const participants = [{ name: 'Bo', email: 'bo@sandbox.test' }];
-    const saved = await new Event(own, { calendarId, title: 'Review', when: { time: START }, participants })
-      .save({ notify_participants: true });
+    const saved = await new Event(own, {
+      calendarId,
+      title: 'Review',
+      when: { time: START },
+      participants,
+    }).save({ notify_participants: true });
     const invitations = async () => {
-      const answer = await fetch(`${server.url}/events/${saved.id}/invitations`, { headers: account.bearer });
-      return (await answer.json() as { email: string; kind: string; sequence: number }[])
-        .map(({ email, kind, sequence }) => `${kind} ${email} ${sequence}`);
+      const answer = await fetch(`${server.url}/events/${saved.id}/invitations`, {
+        headers: account.bearer,
+      });
+      return ((await answer.json()) as { email: string; kind: string; sequence: number }[]).map(
+        ({ email, kind, sequence }) => `${kind} ${email} ${sequence}`,
+      );
     };
     expect(await invitations()).toEqual(['invite bo@sandbox.test 0']);
     saved.title = 'Retro';
@@ -210,21 +217,49 @@ describe('nylas 6: calendars and events', () => {
     saved.title = 'Planning';
     await saved.save({ notify_participants: true });
     expect(await invitations()).toEqual(['update bo@sandbox.test 1', 'invite bo@sandbox.test 0']);
-  }); // prettier-ignore
+  });
 
   it('generates calendar files for saved and unsaved events', async () => {
     const saved = await newEvent();
     expect(await saved.generateICS()).toMatch(/^BEGIN:VCALENDAR\r\n[^]*\r\nSUMMARY:Review\r\n/);
-    const unsaved = new Event(client, { calendarId: calendar.id, title: 'Soon', when: { date: '2030-01-01' } });
-    const ics = await unsaved.generateICS({ iCalUID: 'own@example.test', prodId: '-//Own//EN', method: 'add' });
-    for (const line of ['METHOD:ADD', 'UID:own@example.test', 'PRODID:-//Own//EN', 'SUMMARY:Soon', 'DTSTART;VALUE=DATE:20300101'])
+    const unsaved = new Event(client, {
+      calendarId: calendar.id,
+      title: 'Soon',
+      when: { date: '2030-01-01' },
+    });
+    const ics = await unsaved.generateICS({
+      iCalUID: 'own@example.test',
+      prodId: '-//Own//EN',
+      method: 'add',
+    });
+    for (const line of [
+      'METHOD:ADD',
+      'UID:own@example.test',
+      'PRODID:-//Own//EN',
+      'SUMMARY:Soon',
+      'DTSTART;VALUE=DATE:20300101',
+    ])
       expect(ics.split('\r\n')).toContain(line);
-  }); // prettier-ignore
+  });
 
   it('finds invitations in messages, and responds to them', async () => {
     const account = await createAccount(server.app, application);
-    const lines = ['UID:sdk', 'DTSTART:20300601T100000Z', 'DTSTAMP:20260101T000000Z', 'ORGANIZER:mailto:zoe@elsewhere.test'];
-    const ics = ['BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT', ...lines, `ATTENDEE:mailto:${account.email}`, 'END:VEVENT', 'END:VCALENDAR', ''];
+    const lines = [
+      'UID:sdk',
+      'DTSTART:20300601T100000Z',
+      'DTSTAMP:20260101T000000Z',
+      'ORGANIZER:mailto:zoe@elsewhere.test',
+    ];
+    const ics = [
+      'BEGIN:VCALENDAR',
+      'METHOD:REQUEST',
+      'BEGIN:VEVENT',
+      ...lines,
+      `ATTENDEE:mailto:${account.email}`,
+      'END:VEVENT',
+      'END:VCALENDAR',
+      '',
+    ];
     await deliver(server, account, ['Content-Type: text/calendar; method=REQUEST', '', ...ics]);
     await syncAccount(server.app, server.app.get(MailboxSyncDispatcher), account.id);
     const [event] = await Nylas.with(account.token).events.list();
@@ -232,8 +267,11 @@ describe('nylas 6: calendars and events', () => {
     const message = await Nylas.with(account.token).messages.find(event?.messageId ?? '');
     expect(message.events).toEqual([event]);
     const answered = await message.events[0]?.rsvp('maybe', 'Perhaps');
-    expect(answered).toMatchObject({ id: event?.id, participants: [{ email: account.email, status: 'maybe' }] });
-  }); // prettier-ignore
+    expect(answered).toMatchObject({
+      id: event?.id,
+      participants: [{ email: account.email, status: 'maybe' }],
+    });
+  });
 
   it('asks for free and busy times and availability, and lists rooms', async () => {
     const account = await createAccount(server.app, application);

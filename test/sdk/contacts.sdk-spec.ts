@@ -23,15 +23,20 @@ describe('nylas@6.11.1, contacts', () => {
       clientSecret: application.clientSecret,
       apiServer: server.url,
     });
-    await until('the samples', async () => (await Nylas.with(ada.token).contacts.count({ source: 'address_book' })) === 3);
-  }); // prettier-ignore
+    await until(
+      'the samples',
+      async () => (await Nylas.with(ada.token).contacts.count({ source: 'address_book' })) === 3,
+    );
+  });
   afterAll(() => server.close());
 
   it('saves a contact that it has read, without losing a field', async () => {
     const client = Nylas.with(ada.token);
     const contact = new Contact(client, { givenName: 'Mia', surname: 'Berg' });
     contact.emailAddresses = [{ type: 'work', email: 'mia@example.test' }] as never;
-    contact.physicalAddresses = [{ format: 'unstructured', type: 'home', address: 'Somewhere 1' }] as never;
+    contact.physicalAddresses = [
+      { format: 'unstructured', type: 'home', address: 'Somewhere 1' },
+    ] as never;
     await contact.save();
     expect(contact.jobStatusId).toBeTruthy();
     const read = await client.contacts.find(contact.id ?? '');
@@ -46,10 +51,14 @@ describe('nylas@6.11.1, contacts', () => {
       source: 'address_book',
       emailAddresses: [{ type: 'work', email: 'mia@example.test' }],
     });
-    expect((await client.contacts.list({ email: 'mia@example.test' })).map(({ id }) => id)).toEqual([again.id]);
-    expect(await client.contacts.delete(again)).toMatchObject({ job_status_id: expect.any(String) });
+    expect((await client.contacts.list({ email: 'mia@example.test' })).map(({ id }) => id)).toEqual(
+      [again.id],
+    );
+    expect(await client.contacts.delete(again)).toMatchObject({
+      job_status_id: expect.any(String),
+    });
     await expect(client.contacts.find(again.id ?? '')).rejects.toMatchObject({ statusCode: 404 });
-  }); // prettier-ignore
+  });
 
   it('lists and counts contacts, and reads groups and pictures', async () => {
     const client = Nylas.with(ada.token);

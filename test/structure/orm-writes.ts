@@ -9,10 +9,19 @@ export interface Entity {
 
 /** Methods of the entity manager that get the class of an entity and write its table. */
 const WRITE_BY_CLASS = new Set([
-  'create', 'insert', 'insertMany', 'upsert', 'upsertMany', 'nativeInsert', 'nativeUpdate', 'nativeDelete',
+  'create',
+  'insert',
+  'insertMany',
+  'upsert',
+  'upsertMany',
+  'nativeInsert',
+  'nativeUpdate',
+  'nativeDelete',
   // What is done with these is not followed, so they count as writes.
-  'createQueryBuilder', 'qb', 'getRepository',
-]); // prettier-ignore
+  'createQueryBuilder',
+  'qb',
+  'getRepository',
+]);
 
 /** Methods of the entity manager that get an entity and write its row. */
 const WRITE_BY_INSTANCE = new Set(['assign', 'persist', 'remove']);

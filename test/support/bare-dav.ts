@@ -104,7 +104,9 @@ function read(dav: Store, body: string): Buffer[] {
     // Left out of the answer, so that the file is asked for by itself.
     if (dav.withheld.has(path)) return Buffer.alloc(0);
     if (!file)
-      return Buffer.from(`<d:response><d:href>${path}</d:href><d:status>HTTP/1.1 404 Not Found</d:status></d:response>`); // prettier-ignore
+      return Buffer.from(
+        `<d:response><d:href>${path}</d:href><d:status>HTTP/1.1 404 Not Found</d:status></d:response>`,
+      );
     const [before = '', after = ''] = propstat(
       path,
       `<d:getetag>${escaped(etagOf(file))}</d:getetag><c:calendar-data>|</c:calendar-data>`,

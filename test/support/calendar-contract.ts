@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  CalendarContent, CalendarPort, EventContent, ExcludedInstance, ProviderAccount, RemoteEvent,
-} from '../../src/providers/port/connector.ts'; // prettier-ignore
+  CalendarContent,
+  CalendarPort,
+  EventContent,
+  ExcludedInstance,
+  ProviderAccount,
+  RemoteEvent,
+} from '../../src/providers/port/connector.ts';
 import { codeOf } from './contract-tools.ts';
 
 /** The calendar port of a provider, and accounts with at least one calendar. */

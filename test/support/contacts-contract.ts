@@ -119,7 +119,13 @@ export function describeContacts(make: () => Promise<ContactsUnderTest>, has: bo
       });
       const ours = { ...base, nickname: 'Ours', emails: [work], groups: ['A', 'C/D'] };
       await contacts.updateContact(one, providerId, ours, base);
-      const merged = { given_name: 'Ada', job_title: 'Theirs', nickname: 'Ours', emails: [work, new_], groups: ['A', 'C/D'] }; // prettier-ignore
+      const merged = {
+        given_name: 'Ada',
+        job_title: 'Theirs',
+        nickname: 'Ours',
+        emails: [work, new_],
+        groups: ['A', 'C/D'],
+      };
       const [stored] = (await since(null)).contacts;
       expect(stored).toMatchObject({ providerId, uid: key, picture: null, content: merged });
       const conflict = contacts.updateContact(

@@ -1,7 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import type {
-  MailChanges, SyncPassRequest, MailPort, MessagePrefix, OutgoingMessage, ProviderAccount, ReadMessage, RemoteFolder, RemoteMessage, Stall,
-} from '../../src/providers/port/connector.ts'; // prettier-ignore
+  MailChanges,
+  SyncPassRequest,
+  MailPort,
+  MessagePrefix,
+  OutgoingMessage,
+  ProviderAccount,
+  ReadMessage,
+  RemoteFolder,
+  RemoteMessage,
+  Stall,
+} from '../../src/providers/port/connector.ts';
 import type {
   ProviderErrorCode,
   SendPhase,

@@ -10,11 +10,20 @@ export function davAccount(url: string, user: string, password: string): Provide
     name: 'Alice Example',
     organizationUnit: 'folder',
     settings: {
-      imap_host: 'imap.example.test', imap_port: 993, imap_security: 'tls', imap_username: user, imap_password: password,
-      smtp_host: 'smtp.example.test', smtp_port: 465, smtp_security: 'tls', smtp_username: user, smtp_password: password,
-      caldav_url: url, carddav_url: url,
+      imap_host: 'imap.example.test',
+      imap_port: 993,
+      imap_security: 'tls',
+      imap_username: user,
+      imap_password: password,
+      smtp_host: 'smtp.example.test',
+      smtp_port: 465,
+      smtp_security: 'tls',
+      smtp_username: user,
+      smtp_password: password,
+      caldav_url: url,
+      carddav_url: url,
     },
-  }; // prettier-ignore
+  };
 }
 
 /** Another client program with the same login. */

@@ -8,16 +8,27 @@ import { type RemoteSide, type SeenMailbox, sorted } from './remote-side.ts';
 import type { StubAnswer, StubRequest } from './remote-stub/messages.ts';
 import type { AcceptedMessage } from './smtp-sink-protocol.ts';
 
-const SCOPES = ['openid', 'email', 'profile', ...['gmail.modify', 'calendar', 'contacts'].map(scope)]; // prettier-ignore
+const SCOPES = [
+  'openid',
+  'email',
+  'profile',
+  ...['gmail.modify', 'calendar', 'contacts'].map(scope),
+];
 const NAMES: Readonly<Record<string, string>> = {
-  INBOX: 'Inbox', SENT: 'Sent', DRAFT: 'Drafts', TRASH: 'Trash', SPAM: 'Spam',
-}; // prettier-ignore
+  INBOX: 'Inbox',
+  SENT: 'Sent',
+  DRAFT: 'Drafts',
+  TRASH: 'Trash',
+  SPAM: 'Spam',
+};
 
 const tooMany = (status: 403 | 429, reason: string, headers: Record<string, string> = {}) => ({
   status,
   headers,
-  body: { error: { code: status, message: 'Too many', errors: [{ domain: 'usageLimits', reason }] } },
-}); // prettier-ignore
+  body: {
+    error: { code: status, message: 'Too many', errors: [{ domain: 'usageLimits', reason }] },
+  },
+});
 
 /** Google's stub, with Google's quotas. */
 export class GoogleSide implements RemoteSide {
@@ -96,7 +107,9 @@ export class GoogleSide implements RemoteSide {
       messages: sorted(all.filter((one) => !isDraft(one)).map((one) => seenMessage(one, names))),
       drafts: sorted(all.filter(isDraft).map((one) => value(one, 'subject'))),
       folders: sorted(names.values()),
-      calendars: sorted(calendars.flatMap(({ id, settings }) => (id === email ? [] : [settings.summary]))), // prettier-ignore
+      calendars: sorted(
+        calendars.flatMap(({ id, settings }) => (id === email ? [] : [settings.summary])),
+      ),
       events: sorted(
         calendars
           .flatMap(({ events }) => [...events.values()])

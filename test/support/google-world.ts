@@ -48,7 +48,14 @@ export class GoogleWorldFixture {
     const { app } = server;
     const addresses = googleAddresses(stub.origin);
     const api = (name: GoogleApiName, limit: GoogleLimit) =>
-      new GoogleApi(name, app.get(EgressClient), app.get(Clock), app.get(ProviderBudget), limit, addresses); // prettier-ignore
+      new GoogleApi(
+        name,
+        app.get(EgressClient),
+        app.get(Clock),
+        app.get(ProviderBudget),
+        limit,
+        addresses,
+      );
     const events = new HeldCalendar(
       api('calendar', CALENDAR_LIMIT),
       api('directory', DIRECTORY_LIMIT),

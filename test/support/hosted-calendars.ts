@@ -3,15 +3,39 @@ import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import type { ConferencingProvider } from '../../src/providers/port/conferencing-port.ts';
 import type {
-  CalendarContent, CalendarPort, EventChanges, EventContent, EventResponse, EventUpdateOptions, EventWriteOptions,
-  FreeBusyRequest, InstancePosition, NotifyOption, ParticipantMail, PersonBusy, ProviderAccount,
-  RemoteRoom, TimeRange,
-} from '../../src/providers/port/connector.ts'; // prettier-ignore
+  CalendarContent,
+  CalendarPort,
+  EventChanges,
+  EventContent,
+  EventResponse,
+  EventUpdateOptions,
+  EventWriteOptions,
+  FreeBusyRequest,
+  InstancePosition,
+  NotifyOption,
+  ParticipantMail,
+  PersonBusy,
+  ProviderAccount,
+  RemoteRoom,
+  TimeRange,
+} from '../../src/providers/port/connector.ts';
 import { login } from '../../src/providers/sandbox/sandbox.settings.ts';
 import {
-  BLANK, excludedInstance, type HostedTraits, type ProviderMail, timeOf, hashed, instanceId, merge, participantsOf, remoteEvent, startOf, type StoredObject, titleOf,
+  BLANK,
+  excludedInstance,
+  type HostedTraits,
+  type ProviderMail,
+  timeOf,
+  hashed,
+  instanceId,
+  merge,
+  participantsOf,
+  remoteEvent,
+  startOf,
+  type StoredObject,
+  titleOf,
   withMeeting,
-} from './hosted-events.ts'; // prettier-ignore
+} from './hosted-events.ts';
 
 const gone = (what: string) => new ProviderError('not-found', `404 The ${what} does not exist`);
 
@@ -304,7 +328,15 @@ export class HostedCalendars implements CalendarPort {
 
   #put(one: Partial<StoredObject> & Pick<StoredObject, 'providerId' | 'calendar'>): StoredObject {
     const uid = `${one.master ?? one.providerId}@hosted.test`;
-    const blank = { icalUid: uid, master: null, start: null, content: null, organizer: '', sequence: 0, deleted: false }; // prettier-ignore
+    const blank = {
+      icalUid: uid,
+      master: null,
+      start: null,
+      content: null,
+      organizer: '',
+      sequence: 0,
+      deleted: false,
+    };
     const stored = { ...blank, ...one, changed: ++this.#changes };
     this.#objects.set(stored.providerId, stored);
     return stored;

@@ -3,16 +3,29 @@ import { isDeepStrictEqual } from 'node:util';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import type { ConferencingProvider } from '../../src/providers/port/conferencing-port.ts';
 import type {
-  EventContent, EventWriteOptions, ExcludedInstance, ParticipantMail, RemoteEvent, TimeRange,
-} from '../../src/providers/port/connector.ts'; // prettier-ignore
+  EventContent,
+  EventWriteOptions,
+  ExcludedInstance,
+  ParticipantMail,
+  RemoteEvent,
+  TimeRange,
+} from '../../src/providers/port/connector.ts';
 
 /* The objects of `HostedCalendars`. */
 
 /** The fields that every reported event has, with the values of an event that gives none. */
 export const BLANK: EventContent = {
-  title: '', description: '', location: '', busy: true, status: 'confirmed', visibility: null, recurrence: null,
-  conferencing: null, participants: [], reminders: null,
-}; // prettier-ignore
+  title: '',
+  description: '',
+  location: '',
+  busy: true,
+  status: 'confirmed',
+  visibility: null,
+  recurrence: null,
+  conferencing: null,
+  participants: [],
+  reminders: null,
+};
 
 /** An event, a changed instance, or an excluded start of a series. */
 export interface StoredObject {
@@ -69,7 +82,9 @@ export function merge(
   if (!base) return { ...there, ...wanted };
   const same = (name: string, one: EventContent) => isDeepStrictEqual(wanted[name], one[name]);
   const changed = Object.keys(wanted).filter((name) => !same(name, base));
-  const both = changed.find((name) => !isDeepStrictEqual(there[name], base[name]) && !same(name, there)); // prettier-ignore
+  const both = changed.find(
+    (name) => !isDeepStrictEqual(there[name], base[name]) && !same(name, there),
+  );
   if (both !== undefined)
     throw new ProviderError('conflict', `409 ${both} was changed at the provider as well`);
   return { ...there, ...Object.fromEntries(changed.map((name) => [name, wanted[name]])) };
@@ -88,9 +103,14 @@ export function remoteEvent(one: StoredObject, content: EventContent): RemoteEve
   const { providerId, icalUid, master, start, organizer, sequence } = one;
   const { hide_participants: _, ...shown } = content;
   return {
-    providerId, icalUid, masterProviderId: master, originalStartTime: start, sequence, content: shown,
+    providerId,
+    icalUid,
+    masterProviderId: master,
+    originalStartTime: start,
+    sequence,
+    content: shown,
     organizer: organizer ? { email: organizer, name: null } : null,
-  }; // prettier-ignore
+  };
 }
 
 export const excludedInstance = ({

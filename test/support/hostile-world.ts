@@ -194,10 +194,21 @@ export function bodyOf(
 }
 
 const invitationTo = (email: string): string[] => [
-  'Subject: Planning', 'Content-Type: text/calendar; method=REQUEST', '', 'BEGIN:VCALENDAR', 'METHOD:REQUEST', 'BEGIN:VEVENT',
-  `UID:${email}`, 'DTSTAMP:20260101T000000Z', 'DTSTART:20300601T100000Z', 'ORGANIZER:mailto:zoe@example.test',
-  `ATTENDEE:mailto:${email}`, 'END:VEVENT', 'END:VCALENDAR', '',
-]; // prettier-ignore
+  'Subject: Planning',
+  'Content-Type: text/calendar; method=REQUEST',
+  '',
+  'BEGIN:VCALENDAR',
+  'METHOD:REQUEST',
+  'BEGIN:VEVENT',
+  `UID:${email}`,
+  'DTSTAMP:20260101T000000Z',
+  'DTSTART:20300601T100000Z',
+  'ORGANIZER:mailto:zoe@example.test',
+  `ATTENDEE:mailto:${email}`,
+  'END:VEVENT',
+  'END:VCALENDAR',
+  '',
+];
 
 const missing = (what: string): never => {
   throw new Error(`there is no ${what}`);

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { ImapFlow, MailboxObject } from 'imapflow';
 import type {
-  MailChanges, SyncPassRequest, MailPort, ProviderAccount, RemoteFolder, RemoteMessage,
-} from '../../src/providers/port/connector.ts'; // prettier-ignore
+  MailChanges,
+  SyncPassRequest,
+  MailPort,
+  ProviderAccount,
+  RemoteFolder,
+  RemoteMessage,
+} from '../../src/providers/port/connector.ts';
 
 type MailReader = Pick<MailPort, 'listChanges'>;
 /** The properties of a message that tests compare. */

@@ -7,9 +7,16 @@ import type { StubAnswer, StubRequest } from './remote-stub/messages.ts';
 import type { AcceptedMessage } from './smtp-sink-protocol.ts';
 
 const SCOPES = [
-  'openid', 'email', 'profile', 'offline_access', 'User.Read',
-  'Mail.ReadWrite', 'Mail.Send', 'Calendars.ReadWrite', 'Contacts.ReadWrite',
-]; // prettier-ignore
+  'openid',
+  'email',
+  'profile',
+  'offline_access',
+  'User.Read',
+  'Mail.ReadWrite',
+  'Mail.Send',
+  'Calendars.ReadWrite',
+  'Contacts.ReadWrite',
+];
 
 const tooMany = (code: string, headers: Record<string, string> = {}) => ({
   status: 429,

@@ -31,7 +31,13 @@ export class MicrosoftWorldFixture {
     const settings = { ...EVERY_DAY, requiresImmutableIds: true, requestsPerWindow: 1e9 };
     const stub = await MicrosoftStub.start({ settings });
     const { app } = server;
-    const api = new GraphApi(app.get(EgressClient), app.get(Clock), app.get(ProviderBudget), LIMITS, stub.origin); // prettier-ignore
+    const api = new GraphApi(
+      app.get(EgressClient),
+      app.get(Clock),
+      app.get(ProviderBudget),
+      LIMITS,
+      stub.origin,
+    );
     const calendar = withTokens(stub, new GraphCalendar(api, app.get(Clock)));
     const contacts = withTokens(stub, new GraphContacts(api));
     const registry = app.get(ConnectorRegistry);

@@ -140,8 +140,10 @@ export class PushProvider {
 
   /** The connector of this provider, which takes the name of another. */
   connector(name: Connector['name'] = 'sandbox'): Connector {
-    const mail = { listChanges: (account: ProviderAccount, asked: { cursor: string | null }) =>
-      Promise.resolve(this.#mailChanges(account, asked.cursor)) }; // prettier-ignore
+    const mail = {
+      listChanges: (account: ProviderAccount, asked: { cursor: string | null }) =>
+        Promise.resolve(this.#mailChanges(account, asked.cursor)),
+    };
     const calendar = {
       listCalendars: ({ email }: ProviderAccount) => Promise.resolve(this.#calendarsOf(email)),
       listEventChanges: (_: unknown, calendarId: string, cursor: string | null) =>

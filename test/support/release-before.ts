@@ -7,9 +7,17 @@ import { promisify } from 'node:util';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PARTS = [
-  'package.json', 'package-lock.json', '.npmrc', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json',
-  'openapi.json', 'scripts', 'migrations', 'src',
-]; // prettier-ignore
+  'package.json',
+  'package-lock.json',
+  '.npmrc',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'nest-cli.json',
+  'openapi.json',
+  'scripts',
+  'migrations',
+  'src',
+];
 const run = promisify(execFile);
 
 /** A compiled program: this one, or the release before it. */

@@ -119,9 +119,17 @@ export function countStorm(
   fires: readonly ArrivedReminder[],
 ): StormCount {
   const count: StormCount = {
-    wanted: 0, fired: 0, missing: [], doubled: [], forbidden: [], stale: [], onTheirWay: 0, onTheirWayMs: 0,
-    repeated: 0, latenessMs: [],
-  }; // prettier-ignore
+    wanted: 0,
+    fired: 0,
+    missing: [],
+    doubled: [],
+    forbidden: [],
+    stale: [],
+    onTheirWay: 0,
+    onTheirWayMs: 0,
+    repeated: 0,
+    latenessMs: [],
+  };
   const arrived = Map.groupBy(fires, ({ event, slot, due }) => `${event} ${slot} ${due}`);
   for (const [event, history] of histories.entries()) {
     for (const slot of SLOTS) {

@@ -44,12 +44,17 @@ export class RemoteWishes {
     const team = await this.#make('/calendars', 'team', { name: this.#name('team') });
     const primary = (await this.#list('/calendars')).find(({ is_primary }) => is_primary)?.id;
     for (const [n, calendar_id] of [team.id, primary, primary].entries())
-      await this.#make('/events', `event ${n}`, {
-        calendar_id,
-        title: this.#name(`event ${n}`),
-        when: { start_time: 2_000_000_000, end_time: 2_000_003_600 },
-        participants: [{ email: 'guest@elsewhere.test' }],
-      }, '?notify_participants=true'); // prettier-ignore
+      await this.#make(
+        '/events',
+        `event ${n}`,
+        {
+          calendar_id,
+          title: this.#name(`event ${n}`),
+          when: { start_time: 2_000_000_000, end_time: 2_000_003_600 },
+          participants: [{ email: 'guest@elsewhere.test' }],
+        },
+        '?notify_participants=true',
+      );
   }
 
   /** Changes the first of everything and deletes the second. Also sorts the delivered messages. */
@@ -88,7 +93,9 @@ export class RemoteWishes {
 
   /** What the provider must have mailed to participants. */
   get mails(): string[] {
-    const invitations = ['event 0', 'event 1', 'event 2'].map((one) => `invitation ${this.#name(one)}`); // prettier-ignore
+    const invitations = ['event 0', 'event 1', 'event 2'].map(
+      (one) => `invitation ${this.#name(one)}`,
+    );
     return [
       ...invitations,
       `update ${this.#name('event 1, changed')}`,

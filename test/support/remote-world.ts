@@ -201,9 +201,13 @@ export class RemoteWorld extends WorkerWorld {
           name === null && !CATEGORIES.includes(display_name) ? [display_name] : [],
         ),
       ),
-      calendars: sorted(calendars.flatMap(({ is_primary, name }) => (is_primary ? [] : [name ?? '']))), // prettier-ignore
+      calendars: sorted(
+        calendars.flatMap(({ is_primary, name }) => (is_primary ? [] : [name ?? ''])),
+      ),
       events: sorted(events.map(({ title }) => title)),
-      contacts: sorted(contacts.map((one) => [one.given_name, one.surname].filter(Boolean).join(' '))), // prettier-ignore
+      contacts: sorted(
+        contacts.map((one) => [one.given_name, one.surname].filter(Boolean).join(' ')),
+      ),
     };
   }
 

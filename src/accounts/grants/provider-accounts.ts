@@ -133,8 +133,17 @@ export class ProviderAccounts {
     const { organizationUnit, grantStatus, settingsSealed, tokenVersion, pause } = row;
     const { settings, tokens } = this.#secrets(row);
     const account = {
-      accountId, applicationId, provider, email, name, organizationUnit, grantStatus, settingsSealed, settings, pause,
-    }; // prettier-ignore
+      accountId,
+      applicationId,
+      provider,
+      email,
+      name,
+      organizationUnit,
+      grantStatus,
+      settingsSealed,
+      settings,
+      pause,
+    };
     return tokens ? withToken(account, { version: tokenVersion, tokens }) : account;
   }
 

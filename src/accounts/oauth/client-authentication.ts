@@ -92,8 +92,13 @@ export function jwtAssertion(
   const iat = Math.floor(nowMs / 1000);
   const header = { alg: 'RS256', typ: 'JWT', ...(keyId ? { kid: keyId } : {}) };
   const claims = {
-    iss: issuer, sub: subject, scope, aud: audience, iat, exp: iat + ASSERTION_SECONDS,
-  }; // prettier-ignore
+    iss: issuer,
+    sub: subject,
+    scope,
+    aud: audience,
+    iat,
+    exp: iat + ASSERTION_SECONDS,
+  };
   const content = `${encoded(header)}.${encoded(claims)}`;
   try {
     return `${content}.${sign('RSA-SHA256', Buffer.from(content), privateKey).toString('base64url')}`;

@@ -48,8 +48,15 @@ describe('OauthClients with an issuer whose user is no longer verified', () => {
   const tokens = () => {
     const seconds = Math.floor(Date.now() / 1000) + aheadSeconds;
     const claims = {
-      iss: url, aud: 'carillon', sub: '1', iat: seconds, nbf: seconds, exp: seconds + 60, email: 'ada@example.test', email_verified: false,
-    }; // prettier-ignore
+      iss: url,
+      aud: 'carillon',
+      sub: '1',
+      iat: seconds,
+      nbf: seconds,
+      exp: seconds + 60,
+      email: 'ada@example.test',
+      email_verified: false,
+    };
     return {
       access_token: 'new access',
       refresh_token: 'new refresh',

@@ -8,8 +8,12 @@ const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
 
 /** Errors for which a retry cannot help. */
 const PERMANENT: readonly ProviderErrorCode[] = [
-  'auth-invalid', 'rejected', 'unsupported', 'not-found', 'conflict',
-]; // prettier-ignore
+  'auth-invalid',
+  'rejected',
+  'unsupported',
+  'not-found',
+  'conflict',
+];
 
 /** The failure of one attempt. */
 export interface WriteFailure {

@@ -2,8 +2,14 @@ import type { Sql } from '../../platform/database/sql.ts';
 
 /** States of subscriptions and watches. An operator should look at the first ones first. */
 export const WATCH_STATES = [
-  'failing', 'expired', 'expiring', 'pending', 'ending', 'live', 'unsupported',
-] as const; // prettier-ignore
+  'failing',
+  'expired',
+  'expiring',
+  'pending',
+  'ending',
+  'live',
+  'unsupported',
+] as const;
 
 /** A subscription, a pull or a watch as operators see it. */
 export interface ListedWatch {

@@ -158,10 +158,18 @@ export class PushSubscriptionRepository {
   /** @returns false if another process has leased the row since, or the row was deleted */
   async store(sql: Sql, row: LeasedSubscription, made: MadeSubscription): Promise<boolean> {
     const stored = await sql.query(STORE, [
-      row.id, row.fence, made.dueAt, made.providerId, made.secretHash, JSON.stringify(made.details),
-      made.previous && JSON.stringify(made.previous), made.expiresAt, made.renewAt, row.currentCredentials,
+      row.id,
+      row.fence,
+      made.dueAt,
+      made.providerId,
+      made.secretHash,
+      JSON.stringify(made.details),
+      made.previous && JSON.stringify(made.previous),
+      made.expiresAt,
+      made.renewAt,
+      row.currentCredentials,
       made.address ?? '',
-    ]); // prettier-ignore
+    ]);
     return stored.length > 0;
   }
 

@@ -382,6 +382,14 @@ export function listAudits(
 /** Sums of all complete audits, one entry for each kind. */
 export async function auditTotals(sql: Sql): Promise<ListedTotal[]> {
   const rows = await sql.query<ListedTotal>(TOTALS);
-  const none = { audits: 0, compared: 0, missing: 0, surplus: 0, changed: 0, repaired: 0, skipped: 0 }; // prettier-ignore
+  const none = {
+    audits: 0,
+    compared: 0,
+    missing: 0,
+    surplus: 0,
+    changed: 0,
+    repaired: 0,
+    skipped: 0,
+  };
   return AUDITED_KINDS.map((kind) => rows.find((one) => one.kind === kind) ?? { kind, ...none });
 }

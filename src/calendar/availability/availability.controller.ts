@@ -5,12 +5,25 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { SCOPES_FOR } from '../../platform/auth/scopes.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import {
-  availabilityBody, type AvailabilityBody, availabilityView, consecutiveBody, type ConsecutiveBody, consecutiveView,
-  freeBusyBody, type FreeBusyBody, freeBusyView,
-} from './availability.schema.ts'; // prettier-ignore
+  availabilityBody,
+  type AvailabilityBody,
+  availabilityView,
+  consecutiveBody,
+  type ConsecutiveBody,
+  consecutiveView,
+  freeBusyBody,
+  type FreeBusyBody,
+  freeBusyView,
+} from './availability.schema.ts';
 import {
-  toAvailabilityView, toChainRequest, toConsecutiveView, toFreeBusyView, toSlotRequest, toSpan, toWanted,
-} from './availability.mapper.ts'; // prettier-ignore
+  toAvailabilityView,
+  toChainRequest,
+  toConsecutiveView,
+  toFreeBusyView,
+  toSlotRequest,
+  toSpan,
+  toWanted,
+} from './availability.mapper.ts';
 import { AvailabilityService } from './availability.service.ts';
 
 @ApiTags('calendars')

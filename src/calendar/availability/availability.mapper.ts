@@ -1,7 +1,12 @@
 import { camelKeys } from '../../platform/wire/camel-keys.ts';
 import type {
-  AvailabilityBody, AvailabilityView, ConsecutiveBody, ConsecutiveView, FreeBusyBody, FreeBusyView,
-} from './availability.schema.ts'; // prettier-ignore
+  AvailabilityBody,
+  AvailabilityView,
+  ConsecutiveBody,
+  ConsecutiveView,
+  FreeBusyBody,
+  FreeBusyView,
+} from './availability.schema.ts';
 import type {
   BusyCalendars,
   ChainRequest,

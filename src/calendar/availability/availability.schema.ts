@@ -218,11 +218,15 @@ export const availabilityBody = z
     ...meeting,
     emails: list(email, MOST_PEOPLE),
     round_robin: optional(
-      z.union([z.literal(''), z.enum(ROUND_ROBINS)], { error: `must be one of: ${ROUND_ROBINS.join(', ')}` }),
+      z.union([z.literal(''), z.enum(ROUND_ROBINS)], {
+        error: `must be one of: ${ROUND_ROBINS.join(', ')}`,
+      }),
     )
       .transform((value) => value || undefined)
       .describe('One available person is enough. If absent, all people must be available'),
-    event_collection_id: optional(z.string().max(255)).describe('Collection of the meetings that decide the order of the rotation'),
+    event_collection_id: optional(z.string().max(255)).describe(
+      'Collection of the meetings that decide the order of the rotation',
+    ),
   })
   .superRefine((body, context) => {
     const { emails, round_robin: roundRobin } = body;
@@ -245,10 +249,16 @@ export const availabilityBody = z
       emails: ['ada@sandbox.test'],
       buffer: 10,
       open_hours: [
-        { emails: ['ada@sandbox.test'], days: [0, 1, 2, 3, 4], timezone: 'Europe/Berlin', start: '9:00', end: '17:00' },
+        {
+          emails: ['ada@sandbox.test'],
+          days: [0, 1, 2, 3, 4],
+          timezone: 'Europe/Berlin',
+          start: '9:00',
+          end: '17:00',
+        },
       ],
     },
-  }); // prettier-ignore
+  });
 export type AvailabilityBody = z.infer<typeof availabilityBody>;
 
 /** Body of POST /calendars/availability/consecutive: a list of people for each meeting. */

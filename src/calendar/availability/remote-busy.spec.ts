@@ -12,7 +12,13 @@ const account = {
 };
 const range = { start: 1000, end: 2000 };
 const read = (answer: (request: FreeBusyRequest) => Promise<PersonBusy[]>, limitMs = 60_000) =>
-  readRemoteBusy({ freeBusy: async (_account, request) => answer(request) }, account, ['bo@example.test', 'cy@example.test'], range, limitMs); // prettier-ignore
+  readRemoteBusy(
+    { freeBusy: async (_account, request) => answer(request) },
+    account,
+    ['bo@example.test', 'cy@example.test'],
+    range,
+    limitMs,
+  );
 
 describe('the busy times of people at a provider', () => {
   it('are asked for in one request and found by address in any case', async () => {

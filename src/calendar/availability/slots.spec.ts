@@ -43,8 +43,12 @@ class Clocks {
 
   constructor(zone: string) {
     this.#format = new Intl.DateTimeFormat('en-US', {
-      timeZone: zone, weekday: 'short', hour: 'numeric', minute: 'numeric', hourCycle: 'h23',
-    }); // prettier-ignore
+      timeZone: zone,
+      weekday: 'short',
+      hour: 'numeric',
+      minute: 'numeric',
+      hourCycle: 'h23',
+    });
   }
 
   at(minute: number): { day: number; minute: number } {
@@ -230,7 +234,13 @@ describe('possible times', () => {
 
 describe('spans', () => {
   it('are merged if they overlap or touch', () => {
-    const spans = [{ start: 5, end: 7 }, { start: 1, end: 3 }, { start: 3, end: 4 }, { start: 6, end: 9 }, { start: 8, end: 8 }]; // prettier-ignore
+    const spans = [
+      { start: 5, end: 7 },
+      { start: 1, end: 3 },
+      { start: 3, end: 4 },
+      { start: 6, end: 9 },
+      { start: 8, end: 8 },
+    ];
     expect(mergeSpans(spans)).toEqual([
       { start: 1, end: 4 },
       { start: 5, end: 9 },
@@ -248,7 +258,11 @@ describe('spans', () => {
 });
 
 describe('a rotation', () => {
-  const last = new Map([['a', 30], ['b', 10], ['c', 20]]); // prettier-ignore
+  const last = new Map([
+    ['a', 30],
+    ['b', 10],
+    ['c', 20],
+  ]);
 
   it('begins with people without a meeting, then those whose latest meeting is longest ago', () => {
     expect(rotation(['a', 'b', 'c', 'd', 'e'], last)).toEqual(['d', 'e', 'b', 'c', 'a']);

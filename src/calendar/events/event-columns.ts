@@ -55,8 +55,16 @@ export const RECORD_FIELDS = Object.keys(COLUMNS) as Field[];
 
 /** Fields that calendar files and invitations show to other people. */
 export const SHOWN_FIELDS = [
-  'title', 'description', 'location', 'when', 'busy', 'status', 'visibility', 'recurrence', 'conferencing',
-] as const satisfies readonly Field[]; // prettier-ignore
+  'title',
+  'description',
+  'location',
+  'when',
+  'busy',
+  'status',
+  'visibility',
+  'recurrence',
+  'conferencing',
+] as const satisfies readonly Field[];
 
 /** Fields that providers store, named as in `EventContent`. */
 export const CONTENT_FIELDS = [...SHOWN_FIELDS, 'participants', 'reminders'] as const;
@@ -70,9 +78,15 @@ export const PROVIDER_FIELDS = [...CONTENT_FIELDS, 'startsAt', 'endsAt'] as cons
  * application's own note.
  */
 export const OWN_FIELDS = [
-  'participants', 'hideParticipants', 'autocreate', 'notifications', 'customerEventId', 'eventCollectionId', 'capacity',
+  'participants',
+  'hideParticipants',
+  'autocreate',
+  'notifications',
+  'customerEventId',
+  'eventCollectionId',
+  'capacity',
   'roundRobinOrder',
-] as const satisfies readonly (keyof EventFields)[]; // prettier-ignore
+] as const satisfies readonly (keyof EventFields)[];
 
 /** The part of an event that providers store, with its bounds in time. */
 export type ProviderFields = Pick<EventRecord, (typeof PROVIDER_FIELDS)[number]>;

@@ -29,13 +29,35 @@ describe('toEventView', () => {
   it('has null for fields that are not set, and lacks the fields of series and instances', () => {
     const view = toEventView(record(), []);
     expect(view).toEqual({
-      id: 'ev1', object: 'event', account_id: 'a1', calendar_id: 'c1', message_id: null, ical_uid: null, title: '',
-      description: '', location: '', owner: 'Ada <ada@example.test>', organizer_email: 'ada@example.test',
-      organizer_name: 'Ada', participants: [], read_only: false, when: { ...when, ...utc }, busy: true, status: 'confirmed',
-      visibility: null, hide_participants: false,
-      conferencing: null, reminders: null, notifications: [], metadata: {}, event_collection_id: null, capacity: null,
-      round_robin_order: [], customer_event_id: null, updated_at: 1_800_000_000,
-    }); // prettier-ignore
+      id: 'ev1',
+      object: 'event',
+      account_id: 'a1',
+      calendar_id: 'c1',
+      message_id: null,
+      ical_uid: null,
+      title: '',
+      description: '',
+      location: '',
+      owner: 'Ada <ada@example.test>',
+      organizer_email: 'ada@example.test',
+      organizer_name: 'Ada',
+      participants: [],
+      read_only: false,
+      when: { ...when, ...utc },
+      busy: true,
+      status: 'confirmed',
+      visibility: null,
+      hide_participants: false,
+      conferencing: null,
+      reminders: null,
+      notifications: [],
+      metadata: {},
+      event_collection_id: null,
+      capacity: null,
+      round_robin_order: [],
+      customer_event_id: null,
+      updated_at: 1_800_000_000,
+    });
     expect(eventView.parse(view)).toEqual(view);
   });
 

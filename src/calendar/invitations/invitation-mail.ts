@@ -54,9 +54,15 @@ export function invitationText(
   const sentence = SENTENCES[kind](organizer.name || organizer.email);
   return {
     subject: `${SUBJECTS[kind]}: ${title}`,
-    text: [sentence, '', ...lines.map(([name, value]) => `${name}: ${value}`), ...(description ? ['', description] : []), ''].join('\n'),
+    text: [
+      sentence,
+      '',
+      ...lines.map(([name, value]) => `${name}: ${value}`),
+      ...(description ? ['', description] : []),
+      '',
+    ].join('\n'),
     html: htmlOf(sentence, lines, description),
-  }; // prettier-ignore
+  };
 }
 
 function htmlOf(sentence: string, lines: readonly [string, string][], description: string): string {
@@ -80,8 +86,12 @@ const shortened = (text: string): string =>
   text.length > MOST_DESCRIPTION ? `${text.slice(0, MOST_DESCRIPTION).toWellFormed()} …` : text;
 
 const DAY = new Intl.DateTimeFormat('en-GB', {
-  timeZone: 'UTC', weekday: 'long', day: 'numeric', month: 'long', year: 'numeric',
-}); // prettier-ignore
+  timeZone: 'UTC',
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+});
 const CLOCK = new Intl.DateTimeFormat('en-GB', {
   timeZone: 'UTC',
   hour: '2-digit',

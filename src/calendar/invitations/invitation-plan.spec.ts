@@ -8,15 +8,26 @@ import {
 
 const OWN = 'ada@example.test';
 const person = (email: string, more: Partial<Participant> = {}): Participant => ({
-  email, name: '', status: 'noreply', comment: null, phone_number: null, ...more,
-}); // prettier-ignore
+  email,
+  name: '',
+  status: 'noreply',
+  comment: null,
+  phone_number: null,
+  ...more,
+});
 const [BO, CY] = [person('bo@example.test'), person('cy@example.test')];
 
 type Known = EventChange['after'];
 const event = (more: Partial<Known> = {}): Known => ({
-  title: 'Review', description: '', location: '', when: { object: 'time', time: 1_900_000_000 }, recurrence: null,
-  conferencing: null, participants: [BO, CY], ...more,
-}); // prettier-ignore
+  title: 'Review',
+  description: '',
+  location: '',
+  when: { object: 'time', time: 1_900_000_000 },
+  recurrence: null,
+  conferencing: null,
+  participants: [BO, CY],
+  ...more,
+});
 const change = (
   before: Partial<Known> | null,
   after: Partial<Known>,

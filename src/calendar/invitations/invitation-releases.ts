@@ -185,8 +185,12 @@ function fileFor(
       ? participants.filter(({ email }) => isRecipient(email))
       : participants;
   const removed = recipients.map(({ email, name }) => ({
-    email, name, status: 'noreply' as const, comment: null, phone_number: null,
-  })); // prettier-ignore
+    email,
+    name,
+    status: 'noreply' as const,
+    comment: null,
+    phone_number: null,
+  }));
   const own: IcsRow = {
     ...row,
     status: isCancelled ? 'cancelled' : row.status,

@@ -157,7 +157,11 @@ export class MailedInvitations {
     const { created, changed, links, removed, answered } = batch.changes();
     const calendar = created.length > 0 ? await emailedCalendar(sql, accountId, at) : null;
     if (calendar) await mailed.insertMailedEvents(sql, accountId, calendar.id, created, at);
-    await mailed.updateMailedEvents(sql, changed.map(({ event }) => event), at); // prettier-ignore
+    await mailed.updateMailedEvents(
+      sql,
+      changed.map(({ event }) => event),
+      at,
+    );
     await mailed.linkEvents(sql, links);
     await mailed.removeEvents(sql, idsOf(removed));
     await this.#storeAnswers(sql, owner, answered);
@@ -178,13 +182,26 @@ export class MailedInvitations {
         isNews ? `event:${event.id}:${verb}:${newId()}` : null,
       );
     return [
-      ...(calendar?.created ? [added(calendar.id, created.some(({ isNews }) => isNews))] : []),
-      ...created.map(({ event: { id }, isNews }) => record({ id, calendarId: calendar?.id ?? '' }, 'created', isNews)),
-      ...changed.map(({ event: { id }, verb, calendarId, isNews }) => record({ id, calendarId }, verb, isNews)),
+      ...(calendar?.created
+        ? [
+            added(
+              calendar.id,
+              created.some(({ isNews }) => isNews),
+            ),
+          ]
+        : []),
+      ...created.map(({ event: { id }, isNews }) =>
+        record({ id, calendarId: calendar?.id ?? '' }, 'created', isNews),
+      ),
+      ...changed.map(({ event: { id }, verb, calendarId, isNews }) =>
+        record({ id, calendarId }, verb, isNews),
+      ),
       ...links.map((event) => record(event, 'updated', false)),
       ...removed.map(({ isNews, ...event }) => record(event, 'deleted', isNews)),
-      ...answered.map(({ event, isNews }) => record(event, 'described' in event ? 'created' : 'updated', isNews)),
-    ]; // prettier-ignore
+      ...answered.map(({ event, isNews }) =>
+        record(event, 'described' in event ? 'created' : 'updated', isNews),
+      ),
+    ];
   }
 
   /**

@@ -145,8 +145,15 @@ export class MeetingBatch {
     const known =
       this.#own.get(`${key} ${name}`) ?? this.#known.get(key)?.find((one) => one.instance === name);
     const blank = {
-      key, instance: name, sender: null, trusted: true, sequence: 0, stamp: null, cancelled: false, replies: {},
-    }; // prettier-ignore
+      key,
+      instance: name,
+      sender: null,
+      trusted: true,
+      sequence: 0,
+      stamp: null,
+      cancelled: false,
+      replies: {},
+    };
     return { ...blank, ...known, eventId };
   }
 
@@ -177,8 +184,12 @@ export class MeetingBatch {
 
   changes(): MeetingChanges {
     const changes: MeetingChanges = {
-      created: [], changed: [], links: [], removed: [], answered: [...this.#answered.values()],
-    }; // prettier-ignore
+      created: [],
+      changed: [],
+      links: [],
+      removed: [],
+      answered: [...this.#answered.values()],
+    };
     for (const { meeting, isNews } of this.#meetings.values()) {
       for (const part of meeting.parts.values()) this.#addChange(changes, meeting, part, isNews);
     }

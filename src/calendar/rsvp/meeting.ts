@@ -178,7 +178,8 @@ function followOne(update: MailUpdate, received: ItipEvent, instance: InstanceId
   part.state = stateOf(update, received, part, received.fields.status === 'cancelled');
   const before = part.event?.fields;
   applyFields(update, part, { ...received, fields: received.fields }, instance);
-  if (!instance && before && part.event && changesTimes(before, part.event.fields)) update.meeting.parts.forEach((one) => dropOutdated(update, one, received)); // prettier-ignore
+  if (!instance && before && part.event && changesTimes(before, part.event.fields))
+    update.meeting.parts.forEach((one) => dropOutdated(update, one, received));
 }
 
 /**
@@ -198,20 +199,41 @@ function partOf({ parts }: Meeting, instance: string): MeetingPart {
   return part;
 }
 
-function stateOf({ meeting, mail }: MailUpdate, received: ItipEvent, { state }: MeetingPart, cancelled: boolean): PartState {
+function stateOf(
+  { meeting, mail }: MailUpdate,
+  received: ItipEvent,
+  { state }: MeetingPart,
+  cancelled: boolean,
+): PartState {
   const { sequence, stamp } = received;
   const trusted = mail.sender === meeting.organizer.email;
-  return { sequence, stamp, sender: mail.sender, trusted, cancelled, replies: state?.replies ?? {} };
-} // prettier-ignore
+  return {
+    sequence,
+    stamp,
+    sender: mail.sender,
+    trusted,
+    cancelled,
+    replies: state?.replies ?? {},
+  };
+}
 
 /** Applies the fields in the mail to the event, or creates the event. */
-function applyFields({ meeting, mail }: MailUpdate, part: MeetingPart, { fields: received, warnings }: ItipEvent & { fields: IcalFields }, instance: InstanceId | null): void {
+function applyFields(
+  { meeting, mail }: MailUpdate,
+  part: MeetingPart,
+  { fields: received, warnings }: ItipEvent & { fields: IcalFields },
+  instance: InstanceId | null,
+): void {
   if (meeting.elsewhere) {
     if (part.event) linkMail(part, mail);
     return;
   }
   const before = part.event?.fields;
-  const fields = fieldsFromMail(instance ? { ...received, recurrence: null } : received, before, mail.account);
+  const fields = fieldsFromMail(
+    instance ? { ...received, recurrence: null } : received,
+    before,
+    mail.account,
+  );
   if (!part.event) {
     part.event = {
       id: newId(),
@@ -228,8 +250,11 @@ function applyFields({ meeting, mail }: MailUpdate, part: MeetingPart, { fields:
   part.event.warnings = warnings;
   if (isDeepStrictEqual(before, fields)) return mark(part, 'linked');
   part.event.fields = fields;
-  mark(part, before?.status !== 'cancelled' && fields.status === 'cancelled' ? 'cancelled' : 'updated');
-} // prettier-ignore
+  mark(
+    part,
+    before?.status !== 'cancelled' && fields.status === 'cancelled' ? 'cancelled' : 'updated',
+  );
+}
 
 /**
  * Records a change of the event. In one batch `created` is never replaced, and `linked` replaces

@@ -21,9 +21,25 @@ export interface Reply {
  * Writes the iTIP message (RFC 5546 3.2.3). It names only the participant who answers.
  * @throws {UnwritableEventError}
  */
-export function replyFile({ uid, sequence, organizer, attendee, title, when, originalStart, at }: Reply): string {
+export function replyFile({
+  uid,
+  sequence,
+  organizer,
+  attendee,
+  title,
+  when,
+  originalStart,
+  at,
+}: Reply): string {
   const event: ShownEvent = {
-    title, when, description: '', location: '', busy: true, status: 'confirmed', visibility: null, recurrence: null,
+    title,
+    when,
+    description: '',
+    location: '',
+    busy: true,
+    status: 'confirmed',
+    visibility: null,
+    recurrence: null,
     conferencing: null,
   };
   const instance = originalStart && { originalStart, series: null };
@@ -31,7 +47,7 @@ export function replyFile({ uid, sequence, organizer, attendee, title, when, ori
   return icsOf({ method: 'REPLY' }, [
     { event, uid, sequence, stamp: at, organizer, attendees: [attendee], comment, instance },
   ]);
-} // prettier-ignore
+}
 
 const VERBS = { yes: 'Accepted', no: 'Declined', maybe: 'Tentative', noreply: 'Answer' } as const;
 const SENTENCES = {
@@ -42,11 +58,22 @@ const SENTENCES = {
 } as const;
 
 /** Subject and body of the mail, as people read them. */
-export function replyWords({ attendee, title }: Reply): { subject: string; html: string; text: string } {
+export function replyWords({ attendee, title }: Reply): {
+  subject: string;
+  html: string;
+  text: string;
+} {
   const name = title.trim() || 'Untitled event';
   const who = attendee.name || attendee.email;
-  const lines = [`${who} ${SENTENCES[attendee.status]}: ${name}`, ...(attendee.comment ? ['', attendee.comment] : [])];
+  const lines = [
+    `${who} ${SENTENCES[attendee.status]}: ${name}`,
+    ...(attendee.comment ? ['', attendee.comment] : []),
+  ];
   const text = plain(lines.join('\n'));
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
-  return { subject: `${VERBS[attendee.status]}: ${name}`, text, html: `<p>${escaped.replaceAll('\n', '<br>')}</p>` };
-} // prettier-ignore
+  return {
+    subject: `${VERBS[attendee.status]}: ${name}`,
+    text,
+    html: `<p>${escaped.replaceAll('\n', '<br>')}</p>`,
+  };
+}

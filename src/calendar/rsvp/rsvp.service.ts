@@ -169,11 +169,18 @@ export class RsvpService {
     const event = { id: newId(), fields, messageId, masterEventId: series.id, originalStart };
     const organizer = { email: organizerEmail, name: series.organizerName };
     const instance = instanceKeyOf(event);
-    await mailed.insertMailedEvents(sql, accountId, series.calendarId, [{ uid: icalUid, organizer, event }], at);
+    await mailed.insertMailedEvents(
+      sql,
+      accountId,
+      series.calendarId,
+      [{ uid: icalUid, organizer, event }],
+      at,
+    );
     const [state] = await lockStates(sql, accountId, [meetingKey(icalUid, organizerEmail)]);
-    if (state) await storeStates(sql, accountId, [{ ...state, instance, eventId: event.id, replies: {} }]);
+    if (state)
+      await storeStates(sql, accountId, [{ ...state, instance, eventId: event.id, replies: {} }]);
     return { ...series, ...event, notifications: [], metadata: {} };
-  } // prettier-ignore
+  }
 
   /**
    * Checks the answer.
@@ -225,15 +232,28 @@ export class RsvpService {
     const writeId = event.emailed ? null : newId();
     if (writeId !== null) {
       const { status, comment } = attendee;
-      const replaced = { before: { participants: event.fields.participants }, after: { participants } };
-      const payload = atProvider ? { ...replaced, response: { status, comment, notify } } : replaced;
-      const job = { id: writeId, accountId, action: 'update_event', object: 'event', objectId: event.id, payload, at } as const;
+      const replaced = {
+        before: { participants: event.fields.participants },
+        after: { participants },
+      };
+      const payload = atProvider
+        ? { ...replaced, response: { status, comment, notify } }
+        : replaced;
+      const job = {
+        id: writeId,
+        accountId,
+        action: 'update_event',
+        object: 'event',
+        objectId: event.id,
+        payload,
+        at,
+      } as const;
       await openProviderWrite(sql, job);
     }
     const dedupe = `event:${event.id}:updated:${newId()}`;
     await recordChanges(sql, [eventChange({ ...account, at }, event, 'updated', dedupe)]);
     return mailId ?? writeId;
-  } // prettier-ignore
+  }
 
   async #planReminders(
     sql: Sql,
@@ -256,12 +276,23 @@ export class RsvpService {
     const { icalUid, organizerEmail, organizerName, originalStart, fields } = event;
     const organizer = { email: organizerEmail ?? '', name: organizerName ?? '' };
     const reply: Reply = {
-      uid: icalUid ?? '', sequence: state?.sequence ?? 0, organizer, attendee, title: fields.title, when: fields.when,
-      originalStart, at,
+      uid: icalUid ?? '',
+      sequence: state?.sequence ?? 0,
+      organizer,
+      attendee,
+      title: fields.title,
+      when: fields.when,
+      originalStart,
+      at,
     };
-    const content = { to: [organizer], words: replyWords(reply), method: 'REPLY', ics: replyFile(reply) };
+    const content = {
+      to: [organizer],
+      words: replyWords(reply),
+      method: 'REPLY',
+      ics: replyFile(reply),
+    };
     await this.mails.accept(sql, [await this.mails.compose({ ...content, id, account, at })]);
     await storeReplyJob(sql, account.accountId, event.id, id);
     return id;
-  } // prettier-ignore
+  }
 }

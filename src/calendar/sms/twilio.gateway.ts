@@ -60,11 +60,15 @@ export class TwilioSmsGateway extends SmsGateway {
     const { sender } = this.config;
     const form = new URLSearchParams({ To: to, Body: text });
     form.set(sender.startsWith('MG') ? 'MessagingServiceSid' : 'From', sender);
-    const answer = await this.#ask(this.#messages, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: Buffer.from(form.toString()),
-    }, signal); // prettier-ignore
+    const answer = await this.#ask(
+      this.#messages,
+      {
+        method: 'POST',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: Buffer.from(form.toString()),
+      },
+      signal,
+    );
     const created = parsed(answer, messageBody);
     // Twilio may accept a message and fail it at once, for example because of a rule of the
     // messaging service.

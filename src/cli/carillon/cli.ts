@@ -207,7 +207,8 @@ export class OperatorCli {
     const rowsOf = ({ items }: PageOf<T>): readonly unknown[] =>
       items.map((item) => readableWhole(forPeople ? asText(item) : item));
     const first = await read({ limit, pageToken });
-    if (all) return this.#printAll(first, columns, rowsOf, (token) => read({ limit, pageToken: token })); // prettier-ignore
+    if (all)
+      return this.#printAll(first, columns, rowsOf, (token) => read({ limit, pageToken: token }));
     if (this.#format === 'json') return this.print(readableWhole(first), '');
     this.#printText(formatAnswer(rowsOf(first), this.#format, this.#columns(columns), this.room));
     if (first.nextPageToken === null) return;

@@ -11,7 +11,16 @@ import { libraryLine, type ReadLine, unreadableLine } from './object-tree.ts';
 
 /** The components whose values Carillon computes with. */
 const CHECKED = ['vevent', 'valarm', 'standard', 'daylight'];
-const MOMENTS = ['dtstart', 'dtend', 'recurrence-id', 'dtstamp', 'created', 'last-modified', 'exdate', 'rdate']; // prettier-ignore
+const MOMENTS = [
+  'dtstart',
+  'dtend',
+  'recurrence-id',
+  'dtstamp',
+  'created',
+  'last-modified',
+  'exdate',
+  'rdate',
+];
 const RULES = ['rrule', 'exrule'];
 const OFFSETS = ['tzoffsetfrom', 'tzoffsetto'];
 
@@ -121,9 +130,23 @@ function readMoments(line: ContentLine, given: LineParts): ReadLine {
   const times = good.filter((moment) => moment.includes('T'));
   const rest = parts.parameters.replaceAll(/;VALUE=[^;:]*/gi, '');
   const properties = [
-    dates.length > 0 ? libraryLine(lineOf({ ...parts, parameters: `${rest};VALUE=DATE`, value: dates.join(',') }), DESIGN) : null,
-    times.length > 0 ? libraryLine(lineOf({ ...parts, parameters: parts.name === 'trigger' ? `${rest};VALUE=DATE-TIME` : rest, value: times.join(',') }), DESIGN) : null,
-  ].filter((property) => property !== null); // prettier-ignore
+    dates.length > 0
+      ? libraryLine(
+          lineOf({ ...parts, parameters: `${rest};VALUE=DATE`, value: dates.join(',') }),
+          DESIGN,
+        )
+      : null,
+    times.length > 0
+      ? libraryLine(
+          lineOf({
+            ...parts,
+            parameters: parts.name === 'trigger' ? `${rest};VALUE=DATE-TIME` : rest,
+            value: times.join(','),
+          }),
+          DESIGN,
+        )
+      : null,
+  ].filter((property) => property !== null);
   const why = 'it needs dates or times such as 20300131T090000Z';
   if (properties.length === 0) return unreadableLine(line, why);
   const unreadable = values

@@ -48,9 +48,18 @@ export interface IcalFields {
 
 /** The names of the fields. */
 export const ICAL_FIELDS = [
-  'title', 'description', 'location', 'when', 'busy', 'status', 'visibility', 'participants', 'recurrence',
-  'conferencing', 'reminders',
-] as const satisfies readonly (keyof IcalFields)[]; // prettier-ignore
+  'title',
+  'description',
+  'location',
+  'when',
+  'busy',
+  'status',
+  'visibility',
+  'participants',
+  'recurrence',
+  'conferencing',
+  'reminders',
+] as const satisfies readonly (keyof IcalFields)[];
 
 /** PARTSTAT of each participant status (RFC 5545 3.2.12). */
 export const PARTSTAT = {

@@ -44,10 +44,21 @@ const THEIRS = [
 ];
 const series = (times: readonly string[], zone: readonly string[] = []) =>
   [
-    'BEGIN:VCALENDAR', 'VERSION:2.0', 'PRODID:-//Other//EN', 'X-WR-CALNAME:Theirs', ...zone,
-    'BEGIN:VEVENT', 'UID:u', 'DTSTAMP:20260101T000000Z', ...times, 'SUMMARY:Weekly', ...THEIRS, 'END:VEVENT',
-    'END:VCALENDAR', '',
-  ].join('\r\n'); // prettier-ignore
+    'BEGIN:VCALENDAR',
+    'VERSION:2.0',
+    'PRODID:-//Other//EN',
+    'X-WR-CALNAME:Theirs',
+    ...zone,
+    'BEGIN:VEVENT',
+    'UID:u',
+    'DTSTAMP:20260101T000000Z',
+    ...times,
+    'SUMMARY:Weekly',
+    ...THEIRS,
+    'END:VEVENT',
+    'END:VCALENDAR',
+    '',
+  ].join('\r\n');
 
 function opened(text: string) {
   const root = parseCalendar(text);
@@ -123,19 +134,38 @@ describe('single instances in a calendar file', () => {
 
   it('have exclusions that are read with IANA zones and written with the zones of the file', () => {
     for (const [start, exclusion, line, zone] of [
-      ['DTSTART;TZID=W. Europe Standard Time:20300325T090000', 'EXDATE;TZID=W. Europe Standard Time:20300401T090000',
-        'EXDATE;TZID=Europe/Berlin:20300401T090000', []],
-      ['DTSTART;TZID=Somewhere/Odd:20300325T090000', 'EXDATE;TZID=Somewhere/Odd:20300402T090000', 'EXDATE:20300402T033000Z', FOREIGN],
-      ['DTSTART;VALUE=DATE:20300325', 'EXDATE;VALUE=DATE:20300402', 'EXDATE;VALUE=DATE:20300402', []],
+      [
+        'DTSTART;TZID=W. Europe Standard Time:20300325T090000',
+        'EXDATE;TZID=W. Europe Standard Time:20300401T090000',
+        'EXDATE;TZID=Europe/Berlin:20300401T090000',
+        [],
+      ],
+      [
+        'DTSTART;TZID=Somewhere/Odd:20300325T090000',
+        'EXDATE;TZID=Somewhere/Odd:20300402T090000',
+        'EXDATE:20300402T033000Z',
+        FOREIGN,
+      ],
+      [
+        'DTSTART;VALUE=DATE:20300325',
+        'EXDATE;VALUE=DATE:20300402',
+        'EXDATE;VALUE=DATE:20300402',
+        [],
+      ],
     ] as const) {
       const { root, event } = opened(series([start, 'RRULE:FREQ=DAILY', exclusion], zone));
       const { when, recurrence } = readFields(event, root);
       expect(recurrence?.rrule).toEqual(['RRULE:FREQ=DAILY', line]);
-      writeFields(event, root, { recurrence }, { email: 'ada@example.test', name: 'Ada', now: new Date() });
+      writeFields(
+        event,
+        root,
+        { recurrence },
+        { email: 'ada@example.test', name: 'Ada', now: new Date() },
+      );
       expect(linesOf(event)).toContain(exclusion);
       expect(readFields(event, root)).toMatchObject({ when, recurrence });
     }
-  }); // prettier-ignore
+  });
 
   it('cannot be dates in a series of times, or times in a series of dates', () => {
     for (const [start, key] of [

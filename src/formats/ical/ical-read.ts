@@ -1,8 +1,16 @@
 import ICAL from 'ical.js';
 import {
-  CONFERENCING_PROPERTY, emailOf, type IcalAnswer, type IcalConferencing, type IcalFields, type IcalParticipant,
-  type IcalStatus, type IcalWhen, PARTSTAT, uriValue,
-} from './ical-fields.ts'; // prettier-ignore
+  CONFERENCING_PROPERTY,
+  emailOf,
+  type IcalAnswer,
+  type IcalConferencing,
+  type IcalFields,
+  type IcalParticipant,
+  type IcalStatus,
+  type IcalWhen,
+  PARTSTAT,
+  uriValue,
+} from './ical-fields.ts';
 import { dateText, isYear } from './instance-id.ts';
 import { UnreadableCalendarError } from './ical-parse.ts';
 import { clocksOf, instantOf, localStamp, wallMs, type ZonedInstant } from './zones/ical-zone.ts';
@@ -135,9 +143,13 @@ function readRecurrence(
   const start = property?.getFirstValue();
   const isTimed = property && isTime(start) && !start.isDate;
   const zone = isTimed ? instantOf(property, start, root).zone : undefined;
-  const isZoned = isTimed && start.zone !== ICAL.Timezone.utcTimezone && property.getFirstParameter('tzid'); // prettier-ignore
+  const isZoned =
+    isTimed && start.zone !== ICAL.Timezone.utcTimezone && property.getFirstParameter('tzid');
   if (isZoned && zone === undefined && !isUtcIn(property, root))
-    warn(event, `No zone of the IANA database is like ${quoted(isZoned)}: the rules are computed in UTC`); // prettier-ignore
+    warn(
+      event,
+      `No zone of the IANA database is like ${quoted(isZoned)}: the rules are computed in UTC`,
+    );
   let dates = 0;
   const exclusions = event
     .getAllProperties('exdate')

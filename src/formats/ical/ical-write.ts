@@ -2,8 +2,13 @@ import ICAL from 'ical.js';
 import { instantOfWallTime, offsetMs } from '../../platform/base/time/time-zone.ts';
 import type { Recurrence } from '../recurrence/series-source.ts';
 import {
-  CONFERENCING_PROPERTY, emailOf, type IcalFields, type IcalParticipant, PARTSTAT, uriValue,
-} from './ical-fields.ts'; // prettier-ignore
+  CONFERENCING_PROPERTY,
+  emailOf,
+  type IcalFields,
+  type IcalParticipant,
+  PARTSTAT,
+  uriValue,
+} from './ical-fields.ts';
 import { popupMinutes, readFields, readWhen } from './ical-read.ts';
 import { readSequence } from './ical-sequence.ts';
 import { addZone, localStamp, stampIn } from './zones/ical-zone.ts';
@@ -129,7 +134,11 @@ function writeTimes(
   const { when, recurrence } = fields;
   if (when) writeWhen(event, root, when, recurrence);
   if (recurrence === undefined) return;
-  const rulesOf = () => event.getAllProperties('rrule').map((rule) => rule.toICALString()).join(); // prettier-ignore
+  const rulesOf = () =>
+    event
+      .getAllProperties('rrule')
+      .map((rule) => rule.toICALString())
+      .join();
   const before = rulesOf();
   event.removeAllProperties('rrule');
   event.removeAllProperties('exdate');
@@ -188,7 +197,10 @@ function writeDuration(
   const startMs = when.start_time * 1000;
   const wall = startMs + (isUtc(timezone) ? 0 : offsetMs(timezone, startMs)) + days * DAY_MS;
   const rest = when.end_time - instantOfWallTime(wall, timezone).getTime() / 1000;
-  const time = rest > 0 ? { hours: Math.floor(rest / 3600), minutes: Math.floor(rest / 60) % 60, seconds: rest % 60 } : {}; // prettier-ignore
+  const time =
+    rest > 0
+      ? { hours: Math.floor(rest / 3600), minutes: Math.floor(rest / 60) % 60, seconds: rest % 60 }
+      : {};
   event.addPropertyWithValue('duration', ICAL.Duration.fromData({ days, ...time }));
 }
 

@@ -2,7 +2,16 @@ import { readItip } from './itip.ts';
 import { compareRevisions, precedenceOf } from './revisions.ts';
 
 const file = (method: string, lines: readonly string[], more: readonly string[] = []) =>
-  ['BEGIN:VCALENDAR', `METHOD:${method}`, ...more, 'BEGIN:VEVENT', ...lines, 'END:VEVENT', 'END:VCALENDAR', ''].join('\r\n'); // prettier-ignore
+  [
+    'BEGIN:VCALENDAR',
+    `METHOD:${method}`,
+    ...more,
+    'BEGIN:VEVENT',
+    ...lines,
+    'END:VEVENT',
+    'END:VCALENDAR',
+    '',
+  ].join('\r\n');
 const MEETING = ['UID:m@x.test', 'DTSTART:20300601T100000Z', 'ORGANIZER:mailto:Zoe@x.test'];
 
 describe('readItip', () => {
@@ -95,8 +104,20 @@ describe('readItip', () => {
     ['FREQ=YEARLY;BYMONTH=2;BYMONTHDAY=30'],
     ['FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU'],
   ])('terminates for a zone with clock changes by %s', (rule) => {
-    const observance = ['BEGIN:STANDARD', 'DTSTART:16010101T000000', `RRULE:${rule}`, 'TZOFFSETFROM:+0000', 'TZOFFSETTO:+0100', 'END:STANDARD']; // prettier-ignore
-    const zone = ['BEGIN:VTIMEZONE', 'TZID:Own', ...Array.from({ length: 60 }, () => observance).flat(), 'END:VTIMEZONE']; // prettier-ignore
+    const observance = [
+      'BEGIN:STANDARD',
+      'DTSTART:16010101T000000',
+      `RRULE:${rule}`,
+      'TZOFFSETFROM:+0000',
+      'TZOFFSETTO:+0100',
+      'END:STANDARD',
+    ];
+    const zone = [
+      'BEGIN:VTIMEZONE',
+      'TZID:Own',
+      ...Array.from({ length: 60 }, () => observance).flat(),
+      'END:VTIMEZONE',
+    ];
     const lines = [MEETING[0] ?? '', 'DTSTART;TZID=Own:20300601T100000', 'DURATION:PT1H'];
     expect(readItip([file('REQUEST', lines, zone)])[0]?.events[0]?.fields?.when).toMatchObject({
       start_time: Date.UTC(2030, 5, 1, 9) / 1000,
@@ -106,18 +127,31 @@ describe('readItip', () => {
   // test/hostile/mail-bombs checks that such mail is read within the time of its thread.
   it('reads exclusions in 1,150 different years of a custom zone', () => {
     const observance = (kind: string, month: number, to: string, from: string) => [
-      `BEGIN:${kind}`, 'DTSTART:16010101T020000', `RRULE:FREQ=YEARLY;BYMONTH=${month};BYDAY=-1SU`,
-      `TZOFFSETFROM:${from}`, `TZOFFSETTO:${to}`, `END:${kind}`,
-    ]; // prettier-ignore
+      `BEGIN:${kind}`,
+      'DTSTART:16010101T020000',
+      `RRULE:FREQ=YEARLY;BYMONTH=${month};BYDAY=-1SU`,
+      `TZOFFSETFROM:${from}`,
+      `TZOFFSETTO:${to}`,
+      `END:${kind}`,
+    ];
     const zone = (name: string) => [
-      'BEGIN:VTIMEZONE', `TZID:${name}`, ...observance('STANDARD', 10, '+0123', '+0246'),
-      ...observance('DAYLIGHT', 3, '+0246', '+0123'), 'END:VTIMEZONE',
-    ]; // prettier-ignore
+      'BEGIN:VTIMEZONE',
+      `TZID:${name}`,
+      ...observance('STANDARD', 10, '+0123', '+0246'),
+      ...observance('DAYLIGHT', 3, '+0246', '+0123'),
+      'END:VTIMEZONE',
+    ];
     const bomb = (name: string) =>
-      file('REQUEST', [
-        MEETING[0] ?? '', `DTSTART;TZID=${name}:20300601T100000`, 'RRULE:FREQ=YEARLY',
-        ...Array.from({ length: 1_150 }, (_, n) => `EXDATE;TZID=${name}:${1_000 + n}0601T100000`),
-      ], zone(name)); // prettier-ignore
+      file(
+        'REQUEST',
+        [
+          MEETING[0] ?? '',
+          `DTSTART;TZID=${name}:20300601T100000`,
+          'RRULE:FREQ=YEARLY',
+          ...Array.from({ length: 1_150 }, (_, n) => `EXDATE;TZID=${name}:${1_000 + n}0601T100000`),
+        ],
+        zone(name),
+      );
     const [message] = readItip([bomb('One'), bomb('Two'), bomb('Three')]);
     expect(message?.events[0]?.fields?.when).toMatchObject({
       time: Date.UTC(2030, 5, 1, 7, 14) / 1000,

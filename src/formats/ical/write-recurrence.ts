@@ -44,8 +44,10 @@ function propertyOf(
   const value = start.getFirstValue();
   const isDate = value instanceof ICAL.Time && value.isDate;
   const isFloating =
-    !isDate && !start.getFirstParameter('tzid') && value instanceof ICAL.Time &&
-    value.zone !== ICAL.Timezone.utcTimezone; // prettier-ignore
+    !isDate &&
+    !start.getFirstParameter('tzid') &&
+    value instanceof ICAL.Time &&
+    value.zone !== ICAL.Timezone.utcTimezone;
   if (!/^EXDATE/i.test(line))
     return ICAL.Property.fromString(isFloating ? withFloatingUntil(line) : line);
   const property = ICAL.Property.fromString(line);

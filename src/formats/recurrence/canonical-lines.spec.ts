@@ -58,7 +58,10 @@ describe('canonicalLines', () => {
 
   it('keeps the days in one line that would become too long', () => {
     const list = `EXDATE;VALUE=DATE:${Array.from({ length: 50 }, (_, index) => day(index)).join()}`;
-    expect(canonicalLines(source(['RRULE:FREQ=HOURLY', list]))).toEqual(['RRULE:FREQ=HOURLY', list]); // prettier-ignore
+    expect(canonicalLines(source(['RRULE:FREQ=HOURLY', list]))).toEqual([
+      'RRULE:FREQ=HOURLY',
+      list,
+    ]);
   });
 });
 

@@ -1,8 +1,15 @@
 import { instantOfWallTime, isTimeZone } from '../../platform/base/time/time-zone.ts';
 import {
-  attempting, InvalidRecurrenceError, midnightOf, MOST_EXCLUSIONS, nearestDay, readMoment,
-  splitExclusion, untilOf, wallTimeOf,
-} from './recurrence-lines.ts'; // prettier-ignore
+  attempting,
+  InvalidRecurrenceError,
+  midnightOf,
+  MOST_EXCLUSIONS,
+  nearestDay,
+  readMoment,
+  splitExclusion,
+  untilOf,
+  wallTimeOf,
+} from './recurrence-lines.ts';
 import { TooManyOccurrencesError } from './rules.ts';
 import { openSeries } from './series.ts';
 import { lastsDays, type SeriesSource } from './series-source.ts';

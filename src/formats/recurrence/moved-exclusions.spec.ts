@@ -34,7 +34,11 @@ describe('withMovedExclusions', () => {
   });
 
   it('drops exclusions of times that the moved series does not have', () => {
-    const lines = ['RRULE:FREQ=DAILY;COUNT=3', 'EXDATE:20270309T090000Z', 'EXDATE:20270401T080000Z']; // prettier-ignore
+    const lines = [
+      'RRULE:FREQ=DAILY;COUNT=3',
+      'EXDATE:20270309T090000Z',
+      'EXDATE:20270401T080000Z',
+    ];
     const { rrule } = withMovedExclusions(
       series('2027-03-08T09:00Z', lines),
       series('2027-03-09T09:00Z', lines),

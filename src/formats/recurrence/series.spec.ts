@@ -61,11 +61,15 @@ describe('Series', () => {
     const when: When = { object: 'time', time: at('2026-03-27T01:30:00Z') };
     const daily = series(['RRULE:FREQ=DAILY'], 'Europe/Berlin', when);
     expect(startsOf(daily, '2026-03-28T00:00Z', '2026-03-31T00:00Z')).toEqual([
-      '2026-03-28T01:30', '2026-03-29T01:30', '2026-03-30T00:30',
-    ]); // prettier-ignore
+      '2026-03-28T01:30',
+      '2026-03-29T01:30',
+      '2026-03-30T00:30',
+    ]);
     expect(startsOf(daily, '2026-10-24T00:00Z', '2026-10-27T00:00Z')).toEqual([
-      '2026-10-24T00:30', '2026-10-25T00:30', '2026-10-26T01:30',
-    ]); // prettier-ignore
+      '2026-10-24T00:30',
+      '2026-10-25T00:30',
+      '2026-10-26T01:30',
+    ]);
   });
 
   it('keeps the length of a timespan in seconds and that of a datespan in days', () => {
@@ -116,8 +120,11 @@ describe('Series', () => {
   it('lists a time once when several rules match it', () => {
     const twice = series(['RRULE:FREQ=DAILY;COUNT=3', 'RRULE:FREQ=WEEKLY;BYDAY=MO;COUNT=2']);
     expect(startsOf(twice, '2026-01-01T00:00Z', '2026-02-01T00:00Z')).toEqual([
-      '2026-01-05T09:00', '2026-01-06T09:00', '2026-01-07T09:00', '2026-01-12T09:00',
-    ]); // prettier-ignore
+      '2026-01-05T09:00',
+      '2026-01-06T09:00',
+      '2026-01-07T09:00',
+      '2026-01-12T09:00',
+    ]);
   });
 
   it.each([
@@ -152,8 +159,11 @@ describe('Series', () => {
       Date.UTC(10_000, 0, 9),
     );
     expect(found.map(({ when }) => 'end_date' in when && when.end_date)).toEqual([
-      '9999-12-28', '9999-12-29', '9999-12-30', '9999-12-31',
-    ]); // prettier-ignore
+      '9999-12-28',
+      '9999-12-29',
+      '9999-12-30',
+      '9999-12-31',
+    ]);
   });
 
   it.each([

@@ -12,15 +12,42 @@ const MOST_HTML = 64 * 1024;
 const TAG_NAME = /<\/?([a-z][^\s/>]{0,15})/y;
 
 const ENTITIES: Readonly<Record<string, string>> = {
-  amp: '&', lt: '<', gt: '>', quot: '"', apos: "'", nbsp: ' ', ndash: '–', mdash: '—', hellip: '…',
-  lsquo: '‘', rsquo: '’', ldquo: '“', rdquo: '”', laquo: '«', raquo: '»', euro: '€', copy: '©', zwnj: '\u200c',
-  zwj: '\u200d', shy: '\u00ad',
-  szlig: 'ß', oslash: 'ø', Oslash: 'Ø', aelig: 'æ', AElig: 'Æ',
-}; // prettier-ignore
+  amp: '&',
+  lt: '<',
+  gt: '>',
+  quot: '"',
+  apos: "'",
+  nbsp: ' ',
+  ndash: '–',
+  mdash: '—',
+  hellip: '…',
+  lsquo: '‘',
+  rsquo: '’',
+  ldquo: '“',
+  rdquo: '”',
+  laquo: '«',
+  raquo: '»',
+  euro: '€',
+  copy: '©',
+  zwnj: '\u200c',
+  zwj: '\u200d',
+  shy: '\u00ad',
+  szlig: 'ß',
+  oslash: 'ø',
+  Oslash: 'Ø',
+  aelig: 'æ',
+  AElig: 'Æ',
+};
 /** Accents that entity names such as `eacute` stand for. */
 const MARKS: Readonly<Record<string, string>> = {
-  acute: '\u0301', grave: '\u0300', circ: '\u0302', uml: '\u0308', tilde: '\u0303', ring: '\u030a', cedil: '\u0327',
-}; // prettier-ignore
+  acute: '\u0301',
+  grave: '\u0300',
+  circ: '\u0302',
+  uml: '\u0308',
+  tilde: '\u0303',
+  ring: '\u030a',
+  cedil: '\u0327',
+};
 
 /** `eacute` → é; `undefined` if the name has no such form. */
 function accented(name: string): string | undefined {

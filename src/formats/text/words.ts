@@ -36,8 +36,19 @@ const MOST_PIECES = 20;
 
 /** Letters that Unicode normalization does not decompose. */
 const LETTERS: Readonly<Record<string, string>> = {
-  ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ħ: 'h', ı: 'i', ŧ: 't', ς: 'σ',
-}; // prettier-ignore
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ħ: 'h',
+  ı: 'i',
+  ŧ: 't',
+  ς: 'σ',
+};
 const LETTER = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu');
 
 /**

@@ -104,10 +104,28 @@ export class DraftsService {
    */
   create(account: AccountPrincipal, change: DraftChange): Promise<WrittenDraft> {
     const empty: DraftRow = {
-      id: newId(), accountId: account.accountId, providerId: null, threadId: '', version: -1, messageIdHeader: null,
-      from: [], to: [], cc: [], bcc: [], replyTo: [], subject: '', body: '', metadata: {}, replyToMessageId: null, tracking: null,
-      inReplyTo: null, references: [], date: this.clock.now(), deleting: false, hasAttachments: false,
-    }; // prettier-ignore
+      id: newId(),
+      accountId: account.accountId,
+      providerId: null,
+      threadId: '',
+      version: -1,
+      messageIdHeader: null,
+      from: [],
+      to: [],
+      cc: [],
+      bcc: [],
+      replyTo: [],
+      subject: '',
+      body: '',
+      metadata: {},
+      replyToMessageId: null,
+      tracking: null,
+      inReplyTo: null,
+      references: [],
+      date: this.clock.now(),
+      deleting: false,
+      hasAttachments: false,
+    };
     const { drafts } = this.config.quotas.ceilings;
     return this.#write(account, change, async (sql) => {
       const stored = await this.repository.count(sql, account.accountId, drafts.limit);
@@ -202,12 +220,19 @@ export class DraftsService {
       await storeDocuments(sql, account.accountId, [{ ...after, files: carried }]);
       const owner = ownerOf(account, at);
       const file = { ...owner, object: 'file' } as const;
-      const jobId = await this.#open(sql, account, { ...after, providerId: before.providerId }, 'save_draft', [
-        { ...owner, object: 'draft', objectId: after.id, event: isNew ? 'create' : 'modify' },
-        ...threadChanges(owner, threads),
-        ...gone.map((objectId) => ({ ...file, objectId, event: 'delete' }) as const),
-        ...moved.map((objectId) => ({ ...file, objectId, event: 'modify' }) as const),
-      ], at); // prettier-ignore
+      const jobId = await this.#open(
+        sql,
+        account,
+        { ...after, providerId: before.providerId },
+        'save_draft',
+        [
+          { ...owner, object: 'draft', objectId: after.id, event: isNew ? 'create' : 'modify' },
+          ...threadChanges(owner, threads),
+          ...gone.map((objectId) => ({ ...file, objectId, event: 'delete' }) as const),
+          ...moved.map((objectId) => ({ ...file, objectId, event: 'modify' }) as const),
+        ],
+        at,
+      );
       return { jobId, draft: await this.messages.find(account, after.id, sql) };
     });
     if (!written.draft) throw new NotFoundError('draft', '');

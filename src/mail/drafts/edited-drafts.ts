@@ -61,8 +61,8 @@ export function isSameContent(one: ComparedContent, other: ComparedContent): boo
 
 function comparable({ to, cc, bcc, subject, body, files }: ComparedContent): string {
   const people = [to, cc, bcc].map((list) => list.map(({ email }) => email.toLowerCase()));
-  const words = [subject, htmlText(body, MOST_HTML, MOST_TEXT)].map(
-    (text) => text.split(/\s+/).filter(Boolean).join(' '), // prettier-ignore
+  const words = [subject, htmlText(body, MOST_HTML, MOST_TEXT)].map((text) =>
+    text.split(/\s+/).filter(Boolean).join(' '),
   );
   return JSON.stringify([people, words, files.map(({ filename }) => filename)]);
 }

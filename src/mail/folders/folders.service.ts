@@ -68,8 +68,15 @@ export interface FolderPayload {
 
 /** Names with which providers mark their own folders. */
 const STANDARD_NAMES: ReadonlySet<string> = new Set([
-  'inbox', 'sent', 'drafts', 'trash', 'spam', 'archive', 'all', 'important',
-]); // prettier-ignore
+  'inbox',
+  'sent',
+  'drafts',
+  'trash',
+  'spam',
+  'archive',
+  'all',
+  'important',
+]);
 
 const EVENTS = { create: 'create', update: 'modify', delete: 'delete' } as const;
 

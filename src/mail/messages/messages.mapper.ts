@@ -36,9 +36,21 @@ export function span(
 
 type CommonQuery = Pick<
   ListMessagesQuery,
-  | 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'any_email'
-  | 'in' | 'folder_id' | 'label_id' | 'not_in' | 'unread' | 'starred' | 'filename' | 'thread_id'
->; // prettier-ignore
+  | 'subject'
+  | 'from'
+  | 'to'
+  | 'cc'
+  | 'bcc'
+  | 'any_email'
+  | 'in'
+  | 'folder_id'
+  | 'label_id'
+  | 'not_in'
+  | 'unread'
+  | 'starred'
+  | 'filename'
+  | 'thread_id'
+>;
 
 /**
  * The filters that lists of messages and of threads have in common.

@@ -75,7 +75,14 @@ export class FeedbackService {
     const stored =
       'messageId' in subject
         ? await this.#sentimentOfMessage(account, subject.messageId, sentiment, overwrite)
-        : await this.#store(account, 'sentiment', hashOf(subject.text), null, { sentiment, text: subject.text }, overwrite); // prettier-ignore
+        : await this.#store(
+            account,
+            'sentiment',
+            hashOf(subject.text),
+            null,
+            { sentiment, text: subject.text },
+            overwrite,
+          );
     if (!stored)
       throw new ConflictError(
         'neural.feedback-given',

@@ -17,9 +17,27 @@ const REPORT = 'Content-Type: multipart/report; report-type=delivery-status; bou
  * @param original the part with the original message
  */
 const report = (status: string[], original: string[], type = REPORT) => [
-  ...HEAD, type, '', 'This is a MIME-encapsulated message.', '', '--b1', 'Content-Type: text/plain', '', 'Sorry.', '', '--b1',
-  'Content-Type: message/delivery-status', '', ...status, '', '--b1', ...original, '', '--b1--', '',
-]; // prettier-ignore
+  ...HEAD,
+  type,
+  '',
+  'This is a MIME-encapsulated message.',
+  '',
+  '--b1',
+  'Content-Type: text/plain',
+  '',
+  'Sorry.',
+  '',
+  '--b1',
+  'Content-Type: message/delivery-status',
+  '',
+  ...status,
+  '',
+  '--b1',
+  ...original,
+  '',
+  '--b1--',
+  '',
+];
 const ORIGINAL = [
   'Content-Type: text/rfc822-headers',
   '',

@@ -22,8 +22,16 @@ interface Model {
 const leafModel: fc.Arbitrary<Model> = fc
   .record({
     type: fc.constantFrom(
-      'text/plain', 'text/plain', 'text/html', 'text/html', 'text/csv', 'image/png', 'application/pdf', 'message/rfc822', 'text/calendar',
-    ), // prettier-ignore
+      'text/plain',
+      'text/plain',
+      'text/html',
+      'text/html',
+      'text/csv',
+      'image/png',
+      'application/pdf',
+      'message/rfc822',
+      'text/calendar',
+    ),
     charset: fc.constantFrom('', 'utf-8', 'us-ascii', 'iso-8859-1'),
     format: fc.constantFrom('', '', 'flowed'),
     disposition: fc.constantFrom('', '', 'inline', 'attachment'),
@@ -99,7 +107,11 @@ function fieldsOf(part: Model, section: string): { name: string; value: string }
 }
 
 const headerOf = (part: Model, section: string): Buffer =>
-  Buffer.from(fieldsOf(part, section).map(({ name, value }) => `${name}: ${value}\r\n`).join('')); // prettier-ignore
+  Buffer.from(
+    fieldsOf(part, section)
+      .map(({ name, value }) => `${name}: ${value}\r\n`)
+      .join(''),
+  );
 
 const childSection = (section: string, index: number) =>
   section === '' ? `${index + 1}` : `${section}.${index + 1}`;

@@ -172,7 +172,35 @@ describe('parseSearchQuery', () => {
   });
 
   it('turns any text into a query that PostgreSQL can read', () => {
-    const pieces = ['"', "'", '\\', ':*', '-', '(', ')', 'OR', 'from:', 'subject:"', '<->', '\0', '\ud800', 'é', '会议', 'a', 'Bo@x.test', '*', '!', '&', '|', ' ', '\u0301', '\u00ad', 'before:2026', 'a-b', '.']; // prettier-ignore
+    const pieces = [
+      '"',
+      "'",
+      '\\',
+      ':*',
+      '-',
+      '(',
+      ')',
+      'OR',
+      'from:',
+      'subject:"',
+      '<->',
+      '\0',
+      '\ud800',
+      'é',
+      '会议',
+      'a',
+      'Bo@x.test',
+      '*',
+      '!',
+      '&',
+      '|',
+      ' ',
+      '\u0301',
+      '\u00ad',
+      'before:2026',
+      'a-b',
+      '.',
+    ];
     const lexeme = /'[^'\\\0]+'(?::\*)?/gu;
     for (let number = 0; number < 20_000; number += 1) {
       const query = Array.from(

@@ -55,7 +55,11 @@ function matchText(
     );
     return `(${texts.join(between)})`;
   };
-  if (phrase && tokens.length > 1) return inOrder(tokens.flatMap(({ words }) => words), false); // prettier-ignore
+  if (phrase && tokens.length > 1)
+    return inOrder(
+      tokens.flatMap(({ words }) => words),
+      false,
+    );
   const texts = tokens.map(({ words, wholes: [whole], address }, index) => {
     const last = prefix && index === tokens.length - 1;
     if (whole === undefined && phrase) return inOrder(words, false);

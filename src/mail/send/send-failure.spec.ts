@@ -2,8 +2,14 @@ import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { type SendEnd, sendFailure, serverError } from './send-failure.ts';
 
 const end = (rest: Partial<SendEnd>): SendEnd => ({
-  status: 'failed', code: null, phase: null, detail: 'why', refused: [], retryAfterSeconds: null, ...rest,
-}); // prettier-ignore
+  status: 'failed',
+  code: null,
+  phase: null,
+  detail: 'why',
+  refused: [],
+  retryAfterSeconds: null,
+  ...rest,
+});
 const bo = { email: 'bo@example.test', reason: '550 no such user' };
 
 describe('sendFailure', () => {
@@ -12,22 +18,47 @@ describe('sendFailure', () => {
   });
 
   it.each<[string, Partial<SendEnd>, string, Record<string, unknown>]>([
-    ['some refused recipients', { status: 'successful', refused: [bo] }, 'payment', { failures: { [bo.email]: bo.reason } }],
-    ['only refused recipients', { code: 'rejected', phase: 'envelope', refused: [bo] }, 'payment', { failures: { [bo.email]: bo.reason } }],
+    [
+      'some refused recipients',
+      { status: 'successful', refused: [bo] },
+      'payment',
+      { failures: { [bo.email]: bo.reason } },
+    ],
+    [
+      'only refused recipients',
+      { code: 'rejected', phase: 'envelope', refused: [bo] },
+      'payment',
+      { failures: { [bo.email]: bo.reason } },
+    ],
     ['refused content', { code: 'rejected', phase: 'content' }, 'payment', { serverError: 'why' }],
-    ['a daily limit', { code: 'quota-exhausted', retryAfterSeconds: 60 }, 'rate-limited', { retryAfterSeconds: 60 }],
+    [
+      'a daily limit',
+      { code: 'quota-exhausted', retryAfterSeconds: 60 },
+      'rate-limited',
+      { retryAfterSeconds: 60 },
+    ],
     ['a rate limit', { code: 'rate-limited' }, 'rate-limited', {}],
     ['a refused login', { code: 'auth-invalid', phase: 'login' }, 'forbidden', {}],
     ['a lost connection', { code: 'temporary', phase: 'envelope' }, 'unavailable', {}],
     ['an unsupported operation', { code: 'unsupported' }, 'unavailable', {}],
     ['a failure without a code', {}, 'unavailable', {}],
-    ['an outcome that is being looked up', { status: 'delayed', code: 'outcome-unknown' }, 'unavailable', { jobStatusId: 'j' }],
-    ['an outcome that stays unknown', { code: 'outcome-unknown' }, 'unavailable', { jobStatusId: 'j' }],
+    [
+      'an outcome that is being looked up',
+      { status: 'delayed', code: 'outcome-unknown' },
+      'unavailable',
+      { jobStatusId: 'j' },
+    ],
+    [
+      'an outcome that stays unknown',
+      { code: 'outcome-unknown' },
+      'unavailable',
+      { jobStatusId: 'j' },
+    ],
   ])('reports %s', (_, rest, kind, details) => {
     const error = sendFailure(end(rest), 'j');
     expect(error).toBeInstanceOf(DomainError);
     expect(error).toMatchObject({ kind, details: { type: 'api_error', ...details } });
-  }); // prettier-ignore
+  });
 
   it.each([
     ['451 4.3.2 System not accepting messages', '451 : 4.3.2 System not accepting messages'],

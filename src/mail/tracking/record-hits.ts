@@ -89,9 +89,15 @@ function clicked(message: Counted, hit: Hit, { index, url }: NonNullable<Hit['li
   if (!message.links || message.urls[index] !== url) return false;
   const before = clicksOf(message);
   message.recentClicks = [
-    { ...recentOf(hit, before.reduce((sum, count) => sum + count, 0)), link_index: index },
+    {
+      ...recentOf(
+        hit,
+        before.reduce((sum, count) => sum + count, 0),
+      ),
+      link_index: index,
+    },
     ...message.recentClicks,
-  ].slice(0, MOST_RECENTS); // prettier-ignore
+  ].slice(0, MOST_RECENTS);
   message.clickCounts = before.map((count, at) => (at === index ? count + 1 : count));
   return true;
 }

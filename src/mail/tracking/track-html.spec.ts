@@ -23,17 +23,49 @@ describe('markHtml, links', () => {
     ['double quotes', '<a href="http://a.test/">x</a>', '<a href="https://t.test/0">x</a>'],
     ['single quotes', "<a href='http://a.test/'>x</a>", "<a href='https://t.test/0'>x</a>"],
     ['no quotes', '<a href=http://a.test/ b>x</a>', '<a href="https://t.test/0" b>x</a>'],
-    ['capitals and spaces', '<A ID=1 HREF = "HTTPS://A.test">x</A>', '<A ID=1 HREF = "https://t.test/0">x</A>'],
-    ['line breaks', '<a\r\n  href="http://a\r\n.test"\r\n>x', '<a\r\n  href="https://t.test/0"\r\n>x'],
-    ['areas', '<map><area href="http://a.test"></map>', '<map><area href="https://t.test/0"></map>'],
-    ['the first of two', '<a href="http://a.test" href="http://b.test">', '<a href="https://t.test/0" href="http://b.test">'],
-    ['two addresses', '<a href=http://a.test><a href=http://b.test>', '<a href="https://t.test/0"><a href="https://t.test/1">'],
-    ['one address twice', '<a href=http://a.test><a href=http://a.test>', '<a href="https://t.test/0"><a href="https://t.test/0">'],
-    ['revealed by conditions', '<![if !mso]><a href="http://a.test">', '<![if !mso]><a href="https://t.test/0">'],
-    ['in SVG', '<svg><a xlink:href="http://x.test" href="http://a.test">', '<svg><a xlink:href="http://x.test" href="https://t.test/0">'],
+    [
+      'capitals and spaces',
+      '<A ID=1 HREF = "HTTPS://A.test">x</A>',
+      '<A ID=1 HREF = "https://t.test/0">x</A>',
+    ],
+    [
+      'line breaks',
+      '<a\r\n  href="http://a\r\n.test"\r\n>x',
+      '<a\r\n  href="https://t.test/0"\r\n>x',
+    ],
+    [
+      'areas',
+      '<map><area href="http://a.test"></map>',
+      '<map><area href="https://t.test/0"></map>',
+    ],
+    [
+      'the first of two',
+      '<a href="http://a.test" href="http://b.test">',
+      '<a href="https://t.test/0" href="http://b.test">',
+    ],
+    [
+      'two addresses',
+      '<a href=http://a.test><a href=http://b.test>',
+      '<a href="https://t.test/0"><a href="https://t.test/1">',
+    ],
+    [
+      'one address twice',
+      '<a href=http://a.test><a href=http://a.test>',
+      '<a href="https://t.test/0"><a href="https://t.test/0">',
+    ],
+    [
+      'revealed by conditions',
+      '<![if !mso]><a href="http://a.test">',
+      '<![if !mso]><a href="https://t.test/0">',
+    ],
+    [
+      'in SVG',
+      '<svg><a xlink:href="http://x.test" href="http://a.test">',
+      '<svg><a xlink:href="http://x.test" href="https://t.test/0">',
+    ],
   ])('replaces link addresses (%s)', async (_, html, expected) => {
     expect(await linked(html)).toBe(expected);
-  }); // prettier-ignore
+  });
 
   it.each([
     '<a href="mailto:ada@example.test?subject=http://a.test">x</a>',
@@ -137,11 +169,55 @@ describe('markHtml, the image', () => {
 
 describe('markHtml, with any input', () => {
   const PARTS = [
-    '<a href="http://a.test/1">', "<a HREF='https://b.test/?a=1&amp;b'>", '<a href=http://c.test>', '</a>', '<p>', '</p>', '</body>',
-    '<body>', '<!--', '-->', '<!DOCTYPE html>', '<style>', '</style>', '<script>', '</script>', '<textarea>', '</textarea>', '"', "'",
-    '>', '<', '&amp;', '&', '\r\n', '\n', '\r', '\0', '\u00a0', 'ä', '😀', '\ud83d', ' ', 'text', '<a ', 'href=', '<area href="http://d.test"/>',
-    '<![CDATA[', ']]>', '<svg>', '</svg>', '<pre>\n', '<template>', '<?xml ?>', '<plaintext>', '=', '/', 'http://e.test', '<table><tr><td>',
-  ]; // prettier-ignore
+    '<a href="http://a.test/1">',
+    "<a HREF='https://b.test/?a=1&amp;b'>",
+    '<a href=http://c.test>',
+    '</a>',
+    '<p>',
+    '</p>',
+    '</body>',
+    '<body>',
+    '<!--',
+    '-->',
+    '<!DOCTYPE html>',
+    '<style>',
+    '</style>',
+    '<script>',
+    '</script>',
+    '<textarea>',
+    '</textarea>',
+    '"',
+    "'",
+    '>',
+    '<',
+    '&amp;',
+    '&',
+    '\r\n',
+    '\n',
+    '\r',
+    '\0',
+    '\u00a0',
+    'ä',
+    '😀',
+    '\ud83d',
+    ' ',
+    'text',
+    '<a ',
+    'href=',
+    '<area href="http://d.test"/>',
+    '<![CDATA[',
+    ']]>',
+    '<svg>',
+    '</svg>',
+    '<pre>\n',
+    '<template>',
+    '<?xml ?>',
+    '<plaintext>',
+    '=',
+    '/',
+    'http://e.test',
+    '<table><tr><td>',
+  ];
   /** A generator of numbers that are the same in every run (mulberry32). */
   function numbers(seed: number): () => number {
     let state = seed;

@@ -43,8 +43,19 @@ const AT_ONCE = 64 * 1024;
 const LINK_TAGS = ['a', 'area'];
 /** Elements whose content is not markup: an image in them is not shown. */
 const PLAIN_CONTENT = [
-  'iframe', 'noembed', 'noframes', 'noscript', 'plaintext', 'script', 'select', 'style', 'template', 'textarea', 'title', 'xmp',
-]; // prettier-ignore
+  'iframe',
+  'noembed',
+  'noframes',
+  'noscript',
+  'plaintext',
+  'script',
+  'select',
+  'style',
+  'template',
+  'textarea',
+  'title',
+  'xmp',
+];
 
 interface Piece {
   from: number;

@@ -53,12 +53,18 @@ interface FactsRow extends Pick<
 /** Facts about an account that are one row each. */
 export type AccountFacts = Pick<
   AccountDetail,
-  | 'name' | 'grantStatus' | 'billingState' | 'byOauth' | 'proof' | 'linkedAt'
-  | 'applicationSendingPaused' | 'applicationSuspended'
+  | 'name'
+  | 'grantStatus'
+  | 'billingState'
+  | 'byOauth'
+  | 'proof'
+  | 'linkedAt'
+  | 'applicationSendingPaused'
+  | 'applicationSuspended'
 > & {
   sync: Omit<AccountSync, 'state' | 'currentSince' | 'lagSeconds'>;
   gate: AccountGateState;
-}; // prettier-ignore
+};
 
 const toHold = (hold: { since: string; reason: string | null } | null): SendingPause | null =>
   hold && { ...hold, since: new Date(hold.since) };
@@ -70,12 +76,17 @@ export async function readFacts(sql: Sql, accountId: string): Promise<AccountFac
   const { name, grantStatus, billingState, byOauth, proof, linkedAt } = row;
   const { reason, contentsLeft, nextPassAt, running, failures, crashes, unreadableMessages } = row;
   return {
-    name, grantStatus, billingState, byOauth, proof, linkedAt,
+    name,
+    grantStatus,
+    billingState,
+    byOauth,
+    proof,
+    linkedAt,
     applicationSendingPaused: toHold(row.applicationSendingPaused),
     applicationSuspended: toHold(row.applicationSuspended),
     sync: { reason, contentsLeft, nextPassAt, running, failures, crashes, unreadableMessages },
     gate: { openUntil: row.openUntil, reason: row.gateReason, failures: row.gateFailures },
-  }; // prettier-ignore
+  };
 }
 
 const OPEN_MESSAGES = `

@@ -239,8 +239,16 @@ export const operatorAccount = z
       application_sending_paused: null,
       application_suspended: null,
       sync: {
-        state: 'invalid', reason: '535 5.7.8 Authentication failed', current_since: 1_700_000_000, contents_left: 0,
-        next_pass_at: 1_700_003_600, running: false, lag_seconds: 0, failures: 1, crashes: 0, unreadable_messages: 0,
+        state: 'invalid',
+        reason: '535 5.7.8 Authentication failed',
+        current_since: 1_700_000_000,
+        contents_left: 0,
+        next_pass_at: 1_700_003_600,
+        running: false,
+        lag_seconds: 0,
+        failures: 1,
+        crashes: 0,
+        unreadable_messages: 0,
       },
       audit: null,
       gate: { open_until: null, reason: null, failures: 0 },
@@ -249,7 +257,7 @@ export const operatorAccount = z
       quotas: [],
       errors: [{ at: 1_700_000_000, what: 'credentials', text: '535 5.7.8 Authentication failed' }],
     },
-  }); // prettier-ignore
+  });
 
 export const signInLinkView = z
   .object({

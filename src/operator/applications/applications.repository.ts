@@ -131,7 +131,18 @@ export async function readApplication(
   idOrClientId: string,
 ): Promise<ApplicationDetail | undefined> {
   if (idOrClientId.includes('\0')) return undefined;
-  type DetailRow = Row & Pick<ApplicationDetail, 'redirectUris' | 'allowedScopes' | 'tokenLifetime' | 'allowsTokenResponse' | 'revokesOlderTokens' | 'integrations' | 'webhooks' | 'pausedMessages'>; // prettier-ignore
+  type DetailRow = Row &
+    Pick<
+      ApplicationDetail,
+      | 'redirectUris'
+      | 'allowedScopes'
+      | 'tokenLifetime'
+      | 'allowsTokenResponse'
+      | 'revokesOlderTokens'
+      | 'integrations'
+      | 'webhooks'
+      | 'pausedMessages'
+    >;
   const [row] = await sql.query<DetailRow>(DETAIL, [idOrClientId]);
   if (!row) return undefined;
   const deletions = await readDeletions(sql, [row.id]);

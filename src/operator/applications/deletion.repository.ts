@@ -1,7 +1,13 @@
 import type { Sql } from '../../platform/database/sql.ts';
 
 /** What a deletion does one after the other. */
-export const DELETION_STEPS = ['accounts', 'webhooks', 'address checks', 'sandbox', 'application'] as const; // prettier-ignore
+export const DELETION_STEPS = [
+  'accounts',
+  'webhooks',
+  'address checks',
+  'sandbox',
+  'application',
+] as const;
 export type DeletionStep = (typeof DELETION_STEPS)[number];
 
 /** A deletion that this process has leased. */

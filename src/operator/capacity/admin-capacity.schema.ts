@@ -67,12 +67,22 @@ export const capacityView = z
       bytes_per_day: 310_000_000,
       tables: [
         {
-          table: 'message_body', rows: 4_100_000, bytes: 31_000_000_000, index_bytes: 210_000_000, dead_rows: 1_200,
-          bytes_per_day: 190_000_000, rows_per_day: 26_000,
+          table: 'message_body',
+          rows: 4_100_000,
+          bytes: 31_000_000_000,
+          index_bytes: 210_000_000,
+          dead_rows: 1_200,
+          bytes_per_day: 190_000_000,
+          rows_per_day: 26_000,
         },
       ],
       retention: [{ what: 'Change log', tables: ['change'], kept: '14 days', setting: null }],
       history: [{ day: '2026-11-23', bytes: 51_700_000_000 }],
-      disk: { limit_bytes: 107_374_182_400, source: 'setting', free_bytes: 55_374_182_400, full_at: 1_715_400_000 },
+      disk: {
+        limit_bytes: 107_374_182_400,
+        source: 'setting',
+        free_bytes: 55_374_182_400,
+        full_at: 1_715_400_000,
+      },
     },
-  }); // prettier-ignore
+  });

@@ -16,15 +16,33 @@ export function retentionOf(
   return [
     {
       what: 'Mirrored mail',
-      tables: ['message', 'message_body', 'message_search', 'message_folder', 'thread', 'thread_summary', 'thread_person', 'thread_reference', 'file'],
+      tables: [
+        'message',
+        'message_body',
+        'message_search',
+        'message_folder',
+        'thread',
+        'thread_summary',
+        'thread_person',
+        'thread_reference',
+        'file',
+      ],
       kept:
         horizonDays === 0
           ? 'all mail of a mailbox, as long as its account is connected'
           : `mail received in the last ${horizonDays} days; mail mirrored earlier stays until it is deleted at the provider or its account is removed`,
       setting: 'SYNC_HORIZON_DAYS',
     },
-    fixed('Messages accepted for sending, with their text, and their jobs', ['outbox_message', 'job_status'], 'as long as the account is connected: nothing deletes them earlier'),
-    fixed('Events, calendars and contacts', ['event', 'calendar', 'contact', 'contact_key', 'reminder', 'reminder_content', 'invitation'], 'as long as the account is connected'),
+    fixed(
+      'Messages accepted for sending, with their text, and their jobs',
+      ['outbox_message', 'job_status'],
+      'as long as the account is connected: nothing deletes them earlier',
+    ),
+    fixed(
+      'Events, calendars and contacts',
+      ['event', 'calendar', 'contact', 'contact_key', 'reminder', 'reminder_content', 'invitation'],
+      'as long as the account is connected',
+    ),
     {
       what: 'Uploads and files of drafts',
       tables: ['file_data', 'file_chunk', 'draft_file'],
@@ -32,7 +50,11 @@ export function retentionOf(
       setting: 'UNUSED_UPLOADS_MB',
     },
     fixed('Change log', ['change'], '14 days'),
-    fixed('Events for webhooks', ['webhook_event'], '7 days, and until they are delivered or given up'),
+    fixed(
+      'Events for webhooks',
+      ['webhook_event'],
+      '7 days, and until they are delivered or given up',
+    ),
     fixed('Attempts to deliver webhooks', ['webhook_attempt'], '30 days'),
     fixed('Attempts of jobs', ['job_attempt'], '30 days'),
     fixed('Tracking of messages', ['tracked_message'], '90 days after the message was sent'),
@@ -52,5 +74,5 @@ export function retentionOf(
     fixed('Counts of requests, by route and error', ['request_count'], 'an hour'),
     fixed('Workers that were lost', ['lost_worker'], '24 hours'),
     fixed('Records of deleted applications', ['application_deletion'], '90 days'),
-  ]; // prettier-ignore
+  ];
 }

@@ -48,7 +48,7 @@ const ACTIONS: Readonly<Record<string, AccountAction>> = {
     run: (accounts, actor, id) => accounts.resumeSending(actor, id),
     done: 'sending-resumed',
   },
-}; // prettier-ignore
+};
 
 /** Tokens that the page of an account shows, the oldest first. */
 const MOST_TOKENS = 200;

@@ -45,11 +45,20 @@ const KEEP_SLOW_MS = 60_000;
 const FAILOVER_SHOWN_MS = 86_400_000;
 
 const NO_SENDS = {
-  sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null,
-}; // prettier-ignore
+  sent: 0,
+  retried: 0,
+  failed: 0,
+  unknown: 0,
+  lateP50Seconds: null,
+  lateP99Seconds: null,
+};
 const NO_DELIVERIES = {
-  delivered: 0, retried: 0, dropped: 0, tookP50Seconds: null, tookP99Seconds: null,
-}; // prettier-ignore
+  delivered: 0,
+  retried: 0,
+  dropped: 0,
+  tookP50Seconds: null,
+  tookP99Seconds: null,
+};
 
 type SlowNumbers = Pick<Overview, 'disk' | 'apiUse'>;
 type Installation = Pick<

@@ -1,11 +1,20 @@
 /** All scopes. */
 export const SCOPES = [
-  'email', 'email.modify', 'email.read_only', 'email.send', 'email.folders_and_labels', 'email.metadata', 'email.drafts',
+  'email',
+  'email.modify',
+  'email.read_only',
+  'email.send',
+  'email.folders_and_labels',
+  'email.metadata',
+  'email.drafts',
   'email.send_as',
-  'calendar', 'calendar.read_only', 'calendar.free_busy',
-  'contacts', 'contacts.read_only',
+  'calendar',
+  'calendar.read_only',
+  'calendar.free_busy',
+  'contacts',
+  'contacts.read_only',
   'room_resources.read_only',
-] as const; // prettier-ignore
+] as const;
 export type Scope = (typeof SCOPES)[number];
 
 /** Scopes that allow each kind of use. One of them is enough. */
@@ -13,7 +22,13 @@ export const SCOPES_FOR = {
   readMail: ['email', 'email.modify', 'email.read_only'],
   modifyMail: ['email', 'email.modify'],
   moveMail: ['email', 'email.modify', 'email.folders_and_labels'],
-  readFolders: ['email', 'email.modify', 'email.read_only', 'email.folders_and_labels', 'email.metadata'],
+  readFolders: [
+    'email',
+    'email.modify',
+    'email.read_only',
+    'email.folders_and_labels',
+    'email.metadata',
+  ],
   writeFolders: ['email', 'email.modify', 'email.folders_and_labels'],
   readDrafts: ['email', 'email.modify', 'email.read_only', 'email.drafts'],
   writeDrafts: ['email', 'email.modify', 'email.drafts'],
@@ -26,7 +41,13 @@ export const SCOPES_FOR = {
   mailJobStatuses: ['email', 'email.modify', 'email.read_only', 'email.folders_and_labels'],
   /** To get webhooks about messages and threads. */
   mailWebhooks: [
-    'email', 'email.modify', 'email.read_only', 'email.send', 'email.folders_and_labels', 'email.metadata', 'email.drafts',
+    'email',
+    'email.modify',
+    'email.read_only',
+    'email.send',
+    'email.folders_and_labels',
+    'email.metadata',
+    'email.drafts',
   ],
   readCalendar: ['calendar', 'calendar.read_only'],
   writeCalendar: ['calendar'],
@@ -34,7 +55,7 @@ export const SCOPES_FOR = {
   readRooms: ['room_resources.read_only'],
   readContacts: ['contacts', 'contacts.read_only'],
   writeContacts: ['contacts'],
-} as const satisfies Record<string, readonly Scope[]>; // prettier-ignore
+} as const satisfies Record<string, readonly Scope[]>;
 
 /** Whether the scopes (`null` = every scope) allow the use. */
 export function allows(scopes: readonly Scope[] | null, anyOf: readonly Scope[]): boolean {

@@ -13,8 +13,18 @@ import { writerKey } from './writer-keys.ts';
  * and are not in the log.
  */
 export type ChangeObject =
-  | 'message' | 'thread' | 'file' | 'folder' | 'label' | 'draft' | 'contact' | 'calendar' | 'event'
-  | 'job_status' | 'account' | 'quota'; // prettier-ignore
+  | 'message'
+  | 'thread'
+  | 'file'
+  | 'folder'
+  | 'label'
+  | 'draft'
+  | 'contact'
+  | 'calendar'
+  | 'event'
+  | 'job_status'
+  | 'account'
+  | 'quota';
 
 /** One change that clients can see. */
 export interface ChangeRecord {

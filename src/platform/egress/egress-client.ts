@@ -9,8 +9,13 @@ import { type EgressResponse, Exchange } from './exchange.ts';
 
 export type { EgressResponse };
 import {
-  failSpan, type Span, type SpanDescription, SpanKind, spanned, traceHeaders,
-} from '../tracing/spans.ts'; // prettier-ignore
+  failSpan,
+  type Span,
+  type SpanDescription,
+  SpanKind,
+  spanned,
+  traceHeaders,
+} from '../tracing/spans.ts';
 
 /** Limits of an `EgressClient`. */
 export interface EgressLimits {
@@ -57,7 +62,16 @@ export interface EgressOptions extends UrlOptions {
 
 /** Methods of HTTP and WebDAV (RFC 4918, 3253, 4791). */
 export type EgressMethod =
-  | 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE' | 'PROPFIND' | 'PROPPATCH' | 'REPORT' | 'MKCOL' | 'MKCALENDAR'; // prettier-ignore
+  | 'GET'
+  | 'POST'
+  | 'PUT'
+  | 'PATCH'
+  | 'DELETE'
+  | 'PROPFIND'
+  | 'PROPPATCH'
+  | 'REPORT'
+  | 'MKCOL'
+  | 'MKCALENDAR';
 
 export interface EgressRequest {
   method: EgressMethod;

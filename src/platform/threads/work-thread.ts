@@ -202,7 +202,10 @@ function transferable(input: unknown): [input: unknown, owned: ArrayBuffer[]] {
     Object.getPrototypeOf(input) !== Object.prototype
   )
     return [input, []];
-  const copies = Object.entries(input).map(([name, value]) => [name, value instanceof Uint8Array ? new Uint8Array(value) : value]); // prettier-ignore
+  const copies = Object.entries(input).map(([name, value]) => [
+    name,
+    value instanceof Uint8Array ? new Uint8Array(value) : value,
+  ]);
   const owned = copies.flatMap(([, value]) => (value instanceof Uint8Array ? [value.buffer] : []));
   return [Object.fromEntries(copies), owned as ArrayBuffer[]];
 }

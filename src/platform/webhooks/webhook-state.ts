@@ -21,14 +21,31 @@ export const WEBHOOK_TRANSITIONS = {
 
 /** All events that an application can subscribe to. */
 export const TRIGGERS = [
-  'account.connected', 'account.running', 'account.stopped', 'account.invalid', 'account.sync_error',
+  'account.connected',
+  'account.running',
+  'account.stopped',
+  'account.invalid',
+  'account.sync_error',
   'account.proof_changed',
-  'message.created', 'message.opened', 'message.updated', 'message.link_clicked', 'message.bounced',
+  'message.created',
+  'message.opened',
+  'message.updated',
+  'message.link_clicked',
+  'message.bounced',
   'thread.replied',
-  'contact.created', 'contact.updated', 'contact.deleted',
-  'calendar.created', 'calendar.updated', 'calendar.deleted',
-  'event.created', 'event.updated', 'event.deleted',
-  'job.successful', 'job.failed', 'job.delayed', 'job.cancelled',
+  'contact.created',
+  'contact.updated',
+  'contact.deleted',
+  'calendar.created',
+  'calendar.updated',
+  'calendar.deleted',
+  'event.created',
+  'event.updated',
+  'event.deleted',
+  'job.successful',
+  'job.failed',
+  'job.delayed',
+  'job.cancelled',
   'quota.reached',
-] as const; // prettier-ignore
+] as const;
 export type Trigger = (typeof TRIGGERS)[number];

@@ -13,21 +13,56 @@ describe('error texts of schemas without texts of their own', () => {
     ['a text that is too long', z.string().max(3), 'long', 'must not be longer than 3 characters'],
     ['an empty text', z.string().min(1), '', 'must not be empty'],
     ['a text that is too short', z.string().min(2), 'a', 'must have at least 2 characters'],
-    ['a list that is too long', z.array(z.string()).max(1), ['a', 'b'], 'must not have more than 1 entries'],
+    [
+      'a list that is too long',
+      z.array(z.string()).max(1),
+      ['a', 'b'],
+      'must not have more than 1 entries',
+    ],
     ['an empty list', z.array(z.string()).min(1), [], 'must not be empty'],
     ['a number that is too large', z.number().max(5), 6, 'must be at most 5'],
     ['a number that is too small', z.number().min(5), 4, 'must be at least 5'],
     ['a number at an exclusive limit', z.number().positive(), 0, 'must be greater than 0'],
-    ['a key that is too long', metadataInput, { ['k'.repeat(41)]: 'x' }, 'keys must not be longer than 40 characters'],
+    [
+      'a key that is too long',
+      metadataInput,
+      { ['k'.repeat(41)]: 'x' },
+      'keys must not be longer than 40 characters',
+    ],
     ['an empty key', metadataInput, { '': 'x' }, 'must not be empty'],
-    ['a value that is too long', metadataInput, { a: 'x'.repeat(501) }, 'values must not be longer than 500 characters'],
-    ['a value of the wrong type for a choice', z.union([z.string(), z.number()]), true, 'must be text or a number'],
-    ['a choice out of range', z.union([z.literal(''), integerLike({ min: 1, max: 9 })]), 10, 'must be between 1 and 9'],
-    ['an unknown field', z.strictObject({ name: z.string().optional() }), { nam: 1 }, 'must not contain nam'],
-    ['an unknown field with known ones', z.strictObject({ name: z.string().optional() }, { error: unknownNamesError(['name']) }), { nam: 1 }, 'must not contain nam (did you mean name?); allowed: name'],
+    [
+      'a value that is too long',
+      metadataInput,
+      { a: 'x'.repeat(501) },
+      'values must not be longer than 500 characters',
+    ],
+    [
+      'a value of the wrong type for a choice',
+      z.union([z.string(), z.number()]),
+      true,
+      'must be text or a number',
+    ],
+    [
+      'a choice out of range',
+      z.union([z.literal(''), integerLike({ min: 1, max: 9 })]),
+      10,
+      'must be between 1 and 9',
+    ],
+    [
+      'an unknown field',
+      z.strictObject({ name: z.string().optional() }),
+      { nam: 1 },
+      'must not contain nam',
+    ],
+    [
+      'an unknown field with known ones',
+      z.strictObject({ name: z.string().optional() }, { error: unknownNamesError(['name']) }),
+      { nam: 1 },
+      'must not contain nam (did you mean name?); allowed: name',
+    ],
   ])('say what is allowed instead of %s', (_, schema, value, expected) => {
     expect(text(schema, value)).toEqual([expected]);
-  }); // prettier-ignore
+  });
 
   it.each<[unknown, string]>([
     ['12345678901234567890', 'must be between 0 and 253402300799'],

@@ -85,8 +85,13 @@ export class GoogleConnector implements Connector {
     this.mailbox = new GmailMailbox(gmail, lookups);
     const calendarApi = new GoogleApi('calendar', egress, clock, budget, CALENDAR_LIMIT, addresses);
     const directoryApi = new GoogleApi(
-      'directory', egress, clock, budget, DIRECTORY_LIMIT, addresses,
-    ); // prettier-ignore
+      'directory',
+      egress,
+      clock,
+      budget,
+      DIRECTORY_LIMIT,
+      addresses,
+    );
     this.calendar = new GoogleCalendar(calendarApi, directoryApi);
     const pubsub = new GooglePubSub(egress, clock, addresses);
     const tokens = new GooglePushTokens(egress, clock, addresses.issuer, addresses.keys);

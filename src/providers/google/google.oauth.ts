@@ -81,9 +81,13 @@ function pubSubProblem({ settings, secrets }: IntegrationValues): IntegrationPro
 }
 
 const SIGN_IN_SETTINGS = [
-  'refresh_token', 'google_refresh_token', 'google_client_id', 'google_client_secret', 'service_account_json',
+  'refresh_token',
+  'google_refresh_token',
+  'google_client_id',
+  'google_client_secret',
+  'service_account_json',
   'redirect_uri',
-] as const; // prettier-ignore
+] as const;
 
 /** Settings that only Google's accounts have. They tell its native sign-ins from passwords. */
 export const GOOGLE_ONLY = SIGN_IN_SETTINGS.slice(1, 5);
@@ -117,8 +121,13 @@ export function googleOauth(issuer: string): OauthDescriptor {
   function assertion(key: unknown, subject: string, scope: string): OauthCredential {
     const { client_email, private_key, private_key_id } = readServiceAccount(key);
     return {
-      kind: 'jwt-bearer', issuer: client_email, subject, keyId: private_key_id ?? null, privateKey: private_key, scope,
-    }; // prettier-ignore
+      kind: 'jwt-bearer',
+      issuer: client_email,
+      subject,
+      keyId: private_key_id ?? null,
+      privateKey: private_key,
+      scope,
+    };
   }
 
   function byServiceAccount(

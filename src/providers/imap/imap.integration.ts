@@ -13,15 +13,26 @@ import { SECURITIES } from './imap.settings.ts';
 
 /** Settings that say how accounts of the integration sign in by OAuth. */
 const OAUTH_SETTINGS = [
-  'issuer', 'authorization_endpoint', 'token_endpoint', 'revocation_endpoint', 'token_endpoint_auth_method',
+  'issuer',
+  'authorization_endpoint',
+  'token_endpoint',
+  'revocation_endpoint',
+  'token_endpoint_auth_method',
   'oauth_scope',
-] as const; // prettier-ignore
+] as const;
 
 /** Settings of the servers that OAuth accounts use, with the names of the account's settings. */
 export const SERVER_SETTINGS = [
-  'imap_host', 'imap_port', 'imap_security', 'smtp_host', 'smtp_port', 'smtp_security', 'smtp_files_sent',
-  'caldav_url', 'carddav_url',
-] as const; // prettier-ignore
+  'imap_host',
+  'imap_port',
+  'imap_security',
+  'smtp_host',
+  'smtp_port',
+  'smtp_security',
+  'smtp_files_sent',
+  'caldav_url',
+  'carddav_url',
+] as const;
 
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'revocation_endpoint'] as const;
 
@@ -69,8 +80,13 @@ export const imapIntegration: IntegrationDescriptor = {
   settingsSchema: z.strictObject(SETTINGS, { error: unknownNamesError(Object.keys(SETTINGS)) }),
   secrets: ['client_secret'],
   addresses: [
-    'issuer', 'authorization_endpoint', 'token_endpoint', 'revocation_endpoint', 'caldav_url', 'carddav_url',
-  ], // prettier-ignore
+    'issuer',
+    'authorization_endpoint',
+    'token_endpoint',
+    'revocation_endpoint',
+    'caldav_url',
+    'carddav_url',
+  ],
   secretsGoTo: ['issuer', 'token_endpoint', 'revocation_endpoint'],
   problem({ settings }) {
     if (![...OAUTH_SETTINGS, ...SERVER_SETTINGS].some((name) => isSet(settings, name))) return null;

@@ -51,9 +51,18 @@ export type ImapSettings = z.infer<typeof imapSettings>;
 
 /** Settings that are no secrets. */
 export const SHOWN_IMAP_SETTINGS = [
-  'imap_host', 'imap_port', 'imap_security', 'imap_username', 'smtp_host', 'smtp_port', 'smtp_security', 'smtp_username',
-  'smtp_files_sent', 'caldav_url', 'carddav_url',
-] as const satisfies readonly (keyof ImapSettings)[]; // prettier-ignore
+  'imap_host',
+  'imap_port',
+  'imap_security',
+  'imap_username',
+  'smtp_host',
+  'smtp_port',
+  'smtp_security',
+  'smtp_username',
+  'smtp_files_sent',
+  'caldav_url',
+  'carddav_url',
+] as const satisfies readonly (keyof ImapSettings)[];
 
 /** `null` counts as absent. */
 const given = <T extends z.ZodType>(schema: T) =>

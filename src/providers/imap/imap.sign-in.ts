@@ -10,8 +10,17 @@ import { imapMailbox } from './servers/imap-ownership.ts';
  * company's server offers IMAP.
  */
 const NAMES = [
-  'gmail', 'yahoo', 'icloud', 'aol', 'hotmail', 'outlook', 'office365', 'exchange', 'eas', 'graph',
-] as const; // prettier-ignore
+  'gmail',
+  'yahoo',
+  'icloud',
+  'aol',
+  'hotmail',
+  'outlook',
+  'office365',
+  'exchange',
+  'eas',
+  'graph',
+] as const;
 
 /** Any mail provider, with address and password. */
 export const imapSignIn: SignInDescriptor = {
@@ -31,9 +40,15 @@ export const imapSignIn: SignInDescriptor = {
 
 /** Settings with credentials of an OAuth application, or of a protocol that is not supported. */
 const OAUTH_SETTINGS = [
-  'google_refresh_token', 'google_client_id', 'google_client_secret', 'service_account_json', 'service_account',
-  'microsoft_refresh_token', 'microsoft_client_id', 'microsoft_client_secret',
-] as const; // prettier-ignore
+  'google_refresh_token',
+  'google_client_id',
+  'google_client_secret',
+  'service_account_json',
+  'service_account',
+  'microsoft_refresh_token',
+  'microsoft_client_id',
+  'microsoft_client_secret',
+] as const;
 const EXCHANGE = ['exchange', 'eas'];
 
 /**

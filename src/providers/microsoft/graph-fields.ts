@@ -3,14 +3,29 @@ import { fieldsOf, type IcalFields, UnwritableEventError } from '../../formats/i
 import { mergeFields } from '../../formats/ical/ical-merge.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { EventContent } from '../port/connector.ts';
-import { graphEvent, type GraphFields, locationOf, plain, readEvent, writeEvent } from './calendar/graph-event.ts'; // prettier-ignore
+import {
+  graphEvent,
+  type GraphFields,
+  locationOf,
+  plain,
+  readEvent,
+  writeEvent,
+} from './calendar/graph-event.ts';
 import { excludedStarts, seriesStart } from './calendar/graph-recurrence.ts';
 
 /* Comparing and merging the content of events as Graph stores it. Pure functions. */
 
 const NAMES = [
-  'title', 'description', 'location', 'when', 'busy', 'visibility', 'participants', 'recurrence', 'reminders',
-] as const satisfies readonly (keyof GraphFields)[]; // prettier-ignore
+  'title',
+  'description',
+  'location',
+  'when',
+  'busy',
+  'visibility',
+  'participants',
+  'recurrence',
+  'reminders',
+] as const satisfies readonly (keyof GraphFields)[];
 
 function writable(event: EventContent): IcalFields {
   try {
@@ -47,7 +62,10 @@ export function throughGraph(event: EventContent): GraphFields {
 
 /** The written times as Graph reports them. */
 function inUtc({ when }: IcalFields, written: Record<string, unknown>): Record<string, unknown> {
-  const at = (seconds: number) => ({ dateTime: new Date(seconds * 1000).toISOString(), timeZone: 'UTC' }); // prettier-ignore
+  const at = (seconds: number) => ({
+    dateTime: new Date(seconds * 1000).toISOString(),
+    timeZone: 'UTC',
+  });
   switch (when.object) {
     case 'time':
       return { ...written, id: 'x', start: at(when.time), end: at(when.time) };

@@ -24,9 +24,15 @@ describe('the OAuth descriptor of Microsoft', () => {
       own: null,
     });
     expect(asked).toEqual([
-      'openid', 'email', 'profile', 'offline_access', `${GRAPH}/User.Read`, `${GRAPH}/Mail.ReadWrite`, `${GRAPH}/Mail.Send`,
+      'openid',
+      'email',
+      'profile',
+      'offline_access',
+      `${GRAPH}/User.Read`,
+      `${GRAPH}/Mail.ReadWrite`,
+      `${GRAPH}/Mail.Send`,
       `${GRAPH}/Calendars.Read`,
-    ]); // prettier-ignore
+    ]);
     expect(microsoft.covered(asked)).toEqual(
       expect.arrayContaining(['email', 'email.send', 'calendar.read_only']),
     );

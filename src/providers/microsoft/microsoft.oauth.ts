@@ -36,12 +36,15 @@ const SETTINGS = {
   tenant: z
     .string()
     .trim()
-    .regex(/^[A-Za-z0-9.-]{0,253}$/, 'must be common, organizations, consumers, or the id or domain of a tenant')
+    .regex(
+      /^[A-Za-z0-9.-]{0,253}$/,
+      'must be common, organizations, consumers, or the id or domain of a tenant',
+    )
     .nullish(),
   domain_hint: textSetting(),
   client_certificate: pem(),
   client_private_key: pem(),
-}; // prettier-ignore
+};
 
 /** What an application can set for Microsoft: its client, with a secret or with a certificate. */
 export const microsoftIntegration: IntegrationDescriptor = {
@@ -63,9 +66,16 @@ export const microsoftIntegration: IntegrationDescriptor = {
 };
 
 const SIGN_IN_SETTINGS = [
-  'refresh_token', 'microsoft_refresh_token', 'microsoft_client_id', 'microsoft_client_secret',
-  'microsoft_client_certificate', 'microsoft_client_private_key', 'microsoft_tenant', 'app_only', 'redirect_uri',
-] as const; // prettier-ignore
+  'refresh_token',
+  'microsoft_refresh_token',
+  'microsoft_client_id',
+  'microsoft_client_secret',
+  'microsoft_client_certificate',
+  'microsoft_client_private_key',
+  'microsoft_tenant',
+  'app_only',
+  'redirect_uri',
+] as const;
 
 /** Settings that only Microsoft's accounts have. They tell its native sign-ins from passwords. */
 export const MICROSOFT_ONLY = SIGN_IN_SETTINGS.slice(1, 8);
@@ -227,11 +237,13 @@ function ownOf(
     'microsoft_tenant',
     ...(isOwn
       ? [
-          'microsoft_client_id', 'microsoft_client_secret', 'microsoft_client_certificate',
+          'microsoft_client_id',
+          'microsoft_client_secret',
+          'microsoft_client_certificate',
           'microsoft_client_private_key',
         ]
       : []),
-  ]; // prettier-ignore
+  ];
   const given = names.flatMap((name) => {
     const value = text(settings[name]);
     return value === null ? [] : [[name, value] as const];

@@ -24,7 +24,11 @@ export const MICROSOFT_SCOPES: ProviderScopeMap = {
   onlyIfNamed: ['email.send_as', 'room_resources.read_only'],
   covers: {
     'Mail.ReadWrite': [
-      'email.modify', 'email.read_only', 'email.metadata', 'email.drafts', 'email.folders_and_labels',
+      'email.modify',
+      'email.read_only',
+      'email.metadata',
+      'email.drafts',
+      'email.folders_and_labels',
     ],
     'Mail.Read': ['email.read_only', 'email.metadata'],
     'Mail.ReadBasic': ['email.metadata'],
@@ -42,7 +46,7 @@ export const MICROSOFT_SCOPES: ProviderScopeMap = {
     'Calendars.Read': ['Calendars.ReadWrite'],
     'Contacts.Read': ['Contacts.ReadWrite'],
   },
-}; // prettier-ignore
+};
 
 /**
  * `email` is covered by two permissions together: everything but sending, and sending.

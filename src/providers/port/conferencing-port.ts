@@ -8,8 +8,12 @@ import type { ZodType } from 'zod';
 
 /** Values of `conferencing.provider` in the API. */
 export const CONFERENCING_PROVIDERS = [
-  'Zoom Meeting', 'Google Meet', 'Microsoft Teams', 'WebEx', 'GoToMeeting',
-] as const; // prettier-ignore
+  'Zoom Meeting',
+  'Google Meet',
+  'Microsoft Teams',
+  'WebEx',
+  'GoToMeeting',
+] as const;
 export type ConferencingProvider = (typeof CONFERENCING_PROVIDERS)[number];
 
 /** Kinds of conferencing services that an application can configure. */

@@ -9,9 +9,18 @@ import type { ContactContent } from './connector.ts';
 
 /** The text fields of a contact. `null` if not set. */
 export const CONTACT_TEXTS = [
-  'given_name', 'middle_name', 'surname', 'suffix', 'nickname', 'birthday', 'company_name', 'job_title', 'manager_name',
-  'office_location', 'notes',
-] as const; // prettier-ignore
+  'given_name',
+  'middle_name',
+  'surname',
+  'suffix',
+  'nickname',
+  'birthday',
+  'company_name',
+  'job_title',
+  'manager_name',
+  'office_location',
+  'notes',
+] as const;
 
 /**
  * The list fields of a contact, each with the name of the text that its entries have besides
@@ -44,8 +53,11 @@ export type ContactFields = Record<(typeof CONTACT_TEXTS)[number], string | null
 
 /** Every field of a contact. */
 export const CONTACT_FIELDS = [
-  ...CONTACT_TEXTS, ...(Object.keys(CONTACT_LISTS) as (keyof typeof CONTACT_LISTS)[]), 'physical_addresses', 'groups',
-] as const satisfies readonly (keyof ContactFields)[]; // prettier-ignore
+  ...CONTACT_TEXTS,
+  ...(Object.keys(CONTACT_LISTS) as (keyof typeof CONTACT_LISTS)[]),
+  'physical_addresses',
+  'groups',
+] as const satisfies readonly (keyof ContactFields)[];
 
 /**
  * Limits in UTF-16 units or entries. Contacts from providers are cut to them; the limits of the API
@@ -91,7 +103,9 @@ function address(entry: Entry): PhysicalAddress[] {
 
 /** The name of a group without empty levels. Empty if `value` is not a usable name. */
 export function groupName(value: unknown): string {
-  const levels = clean(value, MOST_GROUP_NAME).split('/').map((level) => level.trim()); // prettier-ignore
+  const levels = clean(value, MOST_GROUP_NAME)
+    .split('/')
+    .map((level) => level.trim());
   return levels.filter(Boolean).join('/');
 }
 

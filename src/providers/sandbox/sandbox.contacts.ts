@@ -62,11 +62,7 @@ export class SandboxContacts implements ContactsPort {
    * The cursor is the address book's change counter. The first call creates the sample contacts, if
    * the settings ask for them.
    */
-  async listContactChanges(
-    account: ProviderAccount,
-    cursor: string | null,
-    limit: number,
-  ) {
+  async listContactChanges(account: ProviderAccount, cursor: string | null, limit: number) {
     const settings = login(account);
     const book = [account.applicationId, account.email];
     if (cursor === null && settings.sample_messages === true) await this.#addSamples(account);
@@ -93,7 +89,7 @@ export class SandboxContacts implements ContactsPort {
       removed: page.filter(({ deleted }) => deleted).map(({ id }) => id),
       present: present && present.map(({ id }) => id),
     };
-  } // prettier-ignore
+  }
 
   async contactPicture(account: ProviderAccount, providerId: string) {
     login(account);

@@ -6,9 +6,18 @@ import type { WorkThreads } from '../../platform/threads/work-threads.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type {
-  MailPort, MessageIds, MessageIdsRequest, RemoteMessageState, OutgoingMessage, ProviderAccount, ReadMessage, ReadRequest, RemoteMessage, SendControl,
+  MailPort,
+  MessageIds,
+  MessageIdsRequest,
+  RemoteMessageState,
+  OutgoingMessage,
+  ProviderAccount,
+  ReadMessage,
+  ReadRequest,
+  RemoteMessage,
+  SendControl,
   SyncPassRequest,
-} from '../port/connector.ts'; // prettier-ignore
+} from '../port/connector.ts';
 import {
   ProviderError,
   type RefusedRecipient,

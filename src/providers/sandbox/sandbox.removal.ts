@@ -6,10 +6,16 @@ const whole = (table: string) => `
   delete from ${table} where $2 > 0 and application_id = $1 returning 1`;
 
 const STATEMENTS = [
-  ...['sandbox_message', 'sandbox_event', 'sandbox_contact', 'sandbox_calendar', 'sandbox_folder'].map(keyed),
+  ...[
+    'sandbox_message',
+    'sandbox_event',
+    'sandbox_contact',
+    'sandbox_calendar',
+    'sandbox_folder',
+  ].map(keyed),
   // One row for each mailbox.
   ...['sandbox_mailbox', 'sandbox_address_book'].map(whole),
-]; // prettier-ignore
+];
 
 /**
  * Deletes the sandbox mailboxes of an application: at most `most` rows of each table.

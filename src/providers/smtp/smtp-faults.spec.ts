@@ -1,7 +1,13 @@
 import type { SmtpAnswer, SmtpScript, SmtpStep } from '../../../test/support/scripted-smtp.ts';
 import {
-  ALL_PHASES, at, controlOf, failureOf, smallMessage, SHORT, SmtpFixture,
-} from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
+  ALL_PHASES,
+  at,
+  controlOf,
+  failureOf,
+  smallMessage,
+  SHORT,
+  SmtpFixture,
+} from '../../../test/support/smtp-fixture.ts';
 import { until } from '../../../test/support/until.ts';
 import type { SendPhase } from '../../platform/base/errors/provider-error.ts';
 
@@ -24,8 +30,12 @@ const BEFORE: [SmtpStep, SendPhase][] = [
   ['data', 'envelope'],
 ];
 const ENDS: SmtpAnswer[] = [
-  { end: 'close' }, { end: 'reset' }, { end: 'silence' }, { end: 'drip' }, { say: '250-half an ans', end: 'close' },
-]; // prettier-ignore
+  { end: 'close' },
+  { end: 'reset' },
+  { end: 'silence' },
+  { end: 'drip' },
+  { say: '250-half an ans', end: 'close' },
+];
 const EXTENSIONS: [string, string[]][] = [
   ['with pipelining', ['PIPELINING', 'AUTH PLAIN']],
   ['without pipelining', ['AUTH PLAIN']],
@@ -96,9 +106,15 @@ describe('SmtpSender: connection lost in the content', () => {
 
 describe('SmtpSender: connection lost after the final dot', () => {
   const ends: SmtpAnswer[] = [
-    { end: 'close' }, { end: 'reset' }, { end: 'silence' }, { end: 'drip' }, { say: '250-Ok but', end: 'close' },
-    { say: '25', end: 'close' }, { say: '55', end: 'reset' }, { say: 'nonsense\r\n', end: 'silence' },
-  ]; // prettier-ignore
+    { end: 'close' },
+    { end: 'reset' },
+    { end: 'silence' },
+    { end: 'drip' },
+    { say: '250-Ok but', end: 'close' },
+    { say: '25', end: 'close' },
+    { say: '55', end: 'reset' },
+    { say: 'nonsense\r\n', end: 'silence' },
+  ];
   it.each(ends)('reports an unknown outcome after %j', async (end) => {
     const server = await fixture.serve(failingAt('message', end));
     const { control, phases } = controlOf();

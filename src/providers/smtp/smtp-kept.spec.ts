@@ -5,8 +5,14 @@ import type {
   SmtpStep,
 } from '../../../test/support/scripted-smtp.ts';
 import {
-  ALL_PHASES, at, controlOf, failureOf, smallMessage, SHORT, SmtpFixture,
-} from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
+  ALL_PHASES,
+  at,
+  controlOf,
+  failureOf,
+  smallMessage,
+  SHORT,
+  SmtpFixture,
+} from '../../../test/support/smtp-fixture.ts';
 import { until } from '../../../test/support/until.ts';
 import type { SmtpSender } from './smtp-sender.ts';
 import type { SmtpServer } from './smtp-settings.ts';

@@ -3,8 +3,13 @@ import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { SmtpScript } from '../../../test/support/scripted-smtp.ts';
 import {
-  at, controlOf, failureOf, smallMessage, SHORT, SmtpFixture,
-} from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
+  at,
+  controlOf,
+  failureOf,
+  smallMessage,
+  SHORT,
+  SmtpFixture,
+} from '../../../test/support/smtp-fixture.ts';
 import { TEST_CERTIFICATE } from '../../../test/support/tls-certificate.ts';
 import { EgressPolicy } from '../../platform/egress/egress-policy.ts';
 import { SmtpSender } from './smtp-sender.ts';

@@ -1,6 +1,12 @@
 import {
-  ALL_PHASES, at, controlOf, failureOf, smallMessage, SHORT, SmtpFixture,
-} from '../../../test/support/smtp-fixture.ts'; // prettier-ignore
+  ALL_PHASES,
+  at,
+  controlOf,
+  failureOf,
+  smallMessage,
+  SHORT,
+  SmtpFixture,
+} from '../../../test/support/smtp-fixture.ts';
 import type { SmtpStep } from '../../../test/support/scripted-smtp.ts';
 
 const fixture = new SmtpFixture();

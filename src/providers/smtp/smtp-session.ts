@@ -7,13 +7,24 @@ import { ProviderError, type SendPhase } from '../../platform/base/errors/provid
 import { type BodyListener, MessageBody } from './smtp-body.ts';
 import { authOf, connectionOf, secretsOf } from './smtp-connection.ts';
 import {
-  extensionsOf, type PreparedEnvelope, prepareEnvelope, type SmtpExtensions, wireAddress,
-} from './smtp-envelope.ts'; // prettier-ignore
+  extensionsOf,
+  type PreparedEnvelope,
+  prepareEnvelope,
+  type SmtpExtensions,
+  wireAddress,
+} from './smtp-envelope.ts';
 import {
-  type FailureContext, isLoss, isReply, type LibraryError, ofReply, SmtpClosedError, SmtpTroubleError,
-  stageOf, StaleSessionError,
+  type FailureContext,
+  isLoss,
+  isReply,
+  type LibraryError,
+  ofReply,
+  SmtpClosedError,
+  SmtpTroubleError,
+  stageOf,
+  StaleSessionError,
   toProviderError,
-} from './smtp-failure.ts'; // prettier-ignore
+} from './smtp-failure.ts';
 import { allRecipientsRefused, sortRecipients } from './smtp-recipients.ts';
 import { SmtpReplies } from './smtp-replies.ts';
 import { wordsOf } from './smtp-reply.ts';
@@ -335,8 +346,12 @@ export class SmtpSession {
     if ((error as LibraryError).rejectedErrors) return allRecipientsRefused({ ...sorted, refused });
     const stage = stageOf(error, phase);
     return toProviderError(error, {
-      phase, stage, secrets: this.#secrets, refused, deferred: sorted.deferred,
-    }); // prettier-ignore
+      phase,
+      stage,
+      secrets: this.#secrets,
+      refused,
+      deferred: sorted.deferred,
+    });
   }
 
   /**

@@ -21,8 +21,14 @@ import type {
 import { storableWarnings } from '../../providers/port/warnings.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import {
-  absentContacts, contactsBeingCreated, lockContacts, type MirrorContact, removeContacts, type SeenContact, storeSeenContacts,
-} from '../../contacts/contact-mirror.ts'; // prettier-ignore
+  absentContacts,
+  contactsBeingCreated,
+  lockContacts,
+  type MirrorContact,
+  removeContacts,
+  type SeenContact,
+  storeSeenContacts,
+} from '../../contacts/contact-mirror.ts';
 import {
   beginContactPass,
   type BegunPass,
@@ -207,10 +213,19 @@ export class ContactSync {
     const removed = gone.filter((row) => !busy(row)).map(({ id }) => id);
     await removeContacts(sql, accountId, removed);
     const log: ChangeRecord[] = [
-      ...(await this.#add(sql, page, fresh.filter((one) => !waiting.includes(one)))),
-      ...(await this.#change(sql, page, known.filter((row) => !busy(row)), remotes)),
+      ...(await this.#add(
+        sql,
+        page,
+        fresh.filter((one) => !waiting.includes(one)),
+      )),
+      ...(await this.#change(
+        sql,
+        page,
+        known.filter((row) => !busy(row)),
+        remotes,
+      )),
       ...removed.map((id) => this.#record(page, id, 'deleted', at)),
-    ]; // prettier-ignore
+    ];
     const whole = waiting.length === 0 && ![...known, ...gone].some(busy);
     await recordChanges(sql, log);
     return { whole, log };

@@ -22,8 +22,13 @@ import { objectsOfEndedJobs } from '../../job-statuses/jobs.ts';
 import { type MirrorClaim, MirrorRepository } from '../mirror.repository.ts';
 
 const FOLDER_ACTIONS = [
-  'create_folder', 'update_folder', 'delete_folder', 'create_label', 'update_label', 'delete_label',
-] as const; // prettier-ignore
+  'create_folder',
+  'update_folder',
+  'delete_folder',
+  'create_label',
+  'update_label',
+  'delete_label',
+] as const;
 
 /** Provider's ids of the folders that have a special meaning for the mirror. */
 export interface StandardFolders {

@@ -122,8 +122,16 @@ export class ContentStore {
       const body = own ? this.tracker.withoutMarks(parsed.body) : parsed.body;
       const hasMetadata = Object.keys(row.metadata).length > 0;
       const metadata = hasMetadata ? row.metadata : (own?.metadata ?? {});
-      return [{ ...parsed, ...placeOf(row, content), body, metadata, participants: participantsOf(parsed) }];
-    }); // prettier-ignore
+      return [
+        {
+          ...parsed,
+          ...placeOf(row, content),
+          body,
+          metadata,
+          participants: participantsOf(parsed),
+        },
+      ];
+    });
     messages.sort((a, b) => a.remote.receivedAt.getTime() - b.remote.receivedAt.getTime());
     const threaded = messages.map((message): ThreadedMessage => {
       const providerThreadId = providerThreads.get(message.threadId) ?? null;
@@ -196,9 +204,13 @@ async function write(
     hasAttachments: hasAttachment(message.files),
   }));
   await completeMessages(sql, accountId, completed, at);
-  await replaceDocuments(sql, accountId, messages.map(({ id, searchable }) => {
-    return { id, document: searchable };
-  })); // prettier-ignore
+  await replaceDocuments(
+    sql,
+    accountId,
+    messages.map(({ id, searchable }) => {
+      return { id, document: searchable };
+    }),
+  );
   const threadIds = new Set([...messages, ...rethreaded].map(({ threadId }) => threadId));
   await writeReferences(
     sql,

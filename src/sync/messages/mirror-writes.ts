@@ -53,15 +53,30 @@ export async function writePlan(
   await writeThreadsOf(sql, accountId, added);
   const merged = await merge(sql, accountId, plan.merged, at);
   await insertMessages(sql, accountId, added.map(rowOf), at);
-  await insertDocuments(sql, accountId, added.map(({ id, remote, searchable }) => {
-    return { id, date: remote.receivedAt, document: searchable };
-  })); // prettier-ignore
+  await insertDocuments(
+    sql,
+    accountId,
+    added.map(({ id, remote, searchable }) => {
+      return { id, date: remote.receivedAt, document: searchable };
+    }),
+  );
   await rememberReferences(sql, accountId, plan);
   const files = added.flatMap(({ id, files }) => files.map((file) => ({ ...file, messageId: id })));
   const fileIds = await insertAttachments(sql, accountId, files);
-  await updateMessages(sql, accountId, changed.map(({ known, remote, draft }) => {
-    return { id: known.id, providerId: remote.providerId, unread: remote.unread, starred: remote.starred, draft };
-  }), at); // prettier-ignore
+  await updateMessages(
+    sql,
+    accountId,
+    changed.map(({ known, remote, draft }) => {
+      return {
+        id: known.id,
+        providerId: remote.providerId,
+        unread: remote.unread,
+        starred: remote.starred,
+        draft,
+      };
+    }),
+    at,
+  );
   await writeMemberships(sql, accountId, plan);
   const redated = changed.flatMap((change) =>
     change.redated ? [{ id: change.known.id, date: change.remote.receivedAt }] : [],
@@ -164,7 +179,11 @@ async function rememberReferences(
 
 async function writeMemberships(sql: Sql, accountId: string, plan: MirrorPlan): Promise<void> {
   const moved = plan.changed.filter(({ foldersChanged }) => foldersChanged);
-  await leaveFolders(sql, accountId, moved.map(({ known }) => known.id)); // prettier-ignore
+  await leaveFolders(
+    sql,
+    accountId,
+    moved.map(({ known }) => known.id),
+  );
   const placed = [
     ...plan.added.map(({ id, remote }) => ({ messageId: id, remote, date: remote.receivedAt })),
     ...moved.map(({ known, remote }) => ({ messageId: known.id, remote, date: known.date })),

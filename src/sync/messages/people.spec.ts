@@ -14,22 +14,33 @@ const emails = (...messages: Partial<Correspondence>[]) =>
   peopleOf(messages.map(message), OWN).map(({ email }) => email);
 
 describe('people of messages', () => {
-  it('include senders and recipients, but not the account\'s own address', () => {
-    expect(emails({ to: [{ email: 'bo@x.test', name: '' }], cc: [{ email: 'cy@x.test', name: '' }] })).toEqual([
-      'ada@example.test',
-      'bo@x.test',
-      'cy@x.test',
-    ]);
+  it("include senders and recipients, but not the account's own address", () => {
+    expect(
+      emails({ to: [{ email: 'bo@x.test', name: '' }], cc: [{ email: 'cy@x.test', name: '' }] }),
+    ).toEqual(['ada@example.test', 'bo@x.test', 'cy@x.test']);
     expect(emails({ from: [{ email: 'ME@example.test', name: 'Me' }] })).toEqual([]);
-  }); // prettier-ignore
+  });
 
   it.each([
-    'no-reply@x.test', 'noreply@x.test', 'do-not-reply@x.test', 'orders-noreply@x.test', 'mailer-daemon@x.test',
-    'bounces+ab=c@x.test', 'notifications@x.test', 'team-owner@x.test', 'owner-team@x.test', 'team-request@x.test',
-    'reply+0123456789abcdef0123@x.test', 'b-7kq2mzv9xw1t@x.test', 'broken', 'a b@x.test', 'x@localhost', `${'a'.repeat(65)}@x.test`,
+    'no-reply@x.test',
+    'noreply@x.test',
+    'do-not-reply@x.test',
+    'orders-noreply@x.test',
+    'mailer-daemon@x.test',
+    'bounces+ab=c@x.test',
+    'notifications@x.test',
+    'team-owner@x.test',
+    'owner-team@x.test',
+    'team-request@x.test',
+    'reply+0123456789abcdef0123@x.test',
+    'b-7kq2mzv9xw1t@x.test',
+    'broken',
+    'a b@x.test',
+    'x@localhost',
+    `${'a'.repeat(65)}@x.test`,
   ])('exclude the machine or invalid address %s', (email) => {
     expect(isPersonal(email)).toBe(false);
-  }); // prettier-ignore
+  });
 
   it.each([
     'ada@x.test',
@@ -44,11 +55,18 @@ describe('people of messages', () => {
   });
 
   it('exclude mailing lists, but include their senders', () => {
-    const to = [{ email: 'team@lists.x.test', name: 'Team' }, { email: 'bo@x.test', name: '' }]; // prettier-ignore
-    const headers = 'List-Id: The team\r\n <team.lists.x.test>\r\nList-Post: <mailto:Team@lists.x.test>\r\nList-Unsubscribe: <x>\r\n';
+    const to = [
+      { email: 'team@lists.x.test', name: 'Team' },
+      { email: 'bo@x.test', name: '' },
+    ];
+    const headers =
+      'List-Id: The team\r\n <team.lists.x.test>\r\nList-Post: <mailto:Team@lists.x.test>\r\nList-Unsubscribe: <x>\r\n';
     expect(emails({ to, headers })).toEqual(['ada@example.test', 'bo@x.test']);
-    expect(emails({ to, headers: 'List-Id: <team.lists.x.test>\r\n' })).toEqual(['ada@example.test', 'bo@x.test']);
-  }); // prettier-ignore
+    expect(emails({ to, headers: 'List-Id: <team.lists.x.test>\r\n' })).toEqual([
+      'ada@example.test',
+      'bo@x.test',
+    ]);
+  });
 
   it('exclude the people of bulk mail and of automatic mail', () => {
     expect(emails({ headers: 'List-Unsubscribe: <https://x.test>\r\n' })).toEqual([]);

@@ -175,7 +175,12 @@ const events: NodeCall[] = [
     async run(context) {
       const { client } = context;
       const participants = [{ email: 'bo@sandbox.test', name: 'Bo', status: 'noreply' }];
-      const { id } = await newEvent(context, { title: 'Node', description: 'd', location: 'l', participants });
+      const { id } = await newEvent(context, {
+        title: 'Node',
+        description: 'd',
+        location: 'l',
+        participants,
+      });
       const read = await client.events.find(id);
       read.title = 'Node, moved';
       read.start = START + HOUR / 2;
@@ -190,7 +195,7 @@ const events: NodeCall[] = [
       const listed = await client.events.list({ title: 'Node, moved' });
       expect(listed).toEqual([]);
     },
-  }, // prettier-ignore
+  },
   {
     resource: 'events',
     call: 'event.save() of every form of when, as it was read',

@@ -202,7 +202,11 @@ class MicrosoftProgram implements OtherProgram {
 
   async addEvent(subject: string, day: number, days = 1) {
     const time = (hour: number) => ({ dateTime: at(day, hour), timeZone: 'UTC' });
-    const range = { type: 'numbered', startDate: at(day, 0).slice(0, 10), numberOfOccurrences: days }; // prettier-ignore
+    const range = {
+      type: 'numbered',
+      startDate: at(day, 0).slice(0, 10),
+      numberOfOccurrences: days,
+    };
     const recurrence = { pattern: { type: 'daily', interval: 1 }, range };
     const body = { subject, start: time(9), end: time(10), ...(days > 1 && { recurrence }) };
     const { id } = await this.#graph('POST', 'events', body);
@@ -239,12 +243,18 @@ class MicrosoftProgram implements OtherProgram {
   }
 
   #message(subject: string) {
-    return found([...this.#mailbox.messages()].find((one) => one.subject === subject), subject); // prettier-ignore
+    return found(
+      [...this.#mailbox.messages()].find((one) => one.subject === subject),
+      subject,
+    );
   }
 
   #folder(name: string) {
     const all = [...this.#mailbox.folders.values()];
-    return found(all.find(({ displayName }) => displayName === name), name); // prettier-ignore
+    return found(
+      all.find(({ displayName }) => displayName === name),
+      name,
+    );
   }
 
   #id(title: string): string {

@@ -35,9 +35,12 @@ export function accountSamples(now: Date, text: Text): AccountItem[] {
     syncState: health === 'reading-history' ? 'downloading' : 'running',
     currentSince: ago(now, DAY),
     syncLagSeconds: index === 2 ? 1_900 : 0,
-    sendingPaused: health === 'sending-paused' ? { since: ago(now, 300), reason: text('Looks like spam') } : null,
+    sendingPaused:
+      health === 'sending-paused'
+        ? { since: ago(now, 300), reason: text('Looks like spam') }
+        : null,
     connectedAt: ago(now, DAY * (index + 3)),
-  })); // prettier-ignore
+  }));
 }
 
 /** An account whose credentials were refused. */
@@ -68,18 +71,40 @@ export function accountSample(now: Date, text: Text): AccountDetail {
       crashes: 0,
       unreadableMessages: 2,
     },
-    audit: { checkedAt: ago(now, 400), messagesChecked: 12_411, differencesFound: 3, repaired: 3, unrepaired: 0, failed: 0 },
+    audit: {
+      checkedAt: ago(now, 400),
+      messagesChecked: 12_411,
+      differencesFound: 3,
+      repaired: 3,
+      unrepaired: 0,
+      failed: 0,
+    },
     gate: { openUntil: ago(now, -4), reason: text('535 Authentication failed'), failures: 5 },
     messages: { open: 14, paused: 2, firstDeadline: ago(now, -600) },
     watches: [
-      { state: 'failing', kind: 'watch', provider: 'imap', accountId: `${ID}40`, name: text('ada@example.com'), resource: 'mail', expiresAt: null, notifiedAt: null, failures: 3, error: text('IDLE is not supported') },
+      {
+        state: 'failing',
+        kind: 'watch',
+        provider: 'imap',
+        accountId: `${ID}40`,
+        name: text('ada@example.com'),
+        resource: 'mail',
+        expiresAt: null,
+        notifiedAt: null,
+        failures: 3,
+        error: text('IDLE is not supported'),
+      },
     ],
     quotas: [{ quota: 'reminders', used: 120, reachedAt: null }],
     errors: [
-      { at: ago(now, 12), what: 'credentials', text: text('AUTHENTICATIONFAILED Invalid credentials') },
+      {
+        at: ago(now, 12),
+        what: 'credentials',
+        text: text('AUTHENTICATIONFAILED Invalid credentials'),
+      },
       { at: ago(now, 90), what: 'send', text: text('535 5.7.8 Authentication failed') },
     ],
-  }; // prettier-ignore
+  };
 }
 
 /** A token that the application uses. */
@@ -108,11 +133,40 @@ export function auditSamples(now: Date, text: Text): AuditItem[] {
     accountId: null,
   });
   return [
-    { ...at(2), actor, action: 'account.pause', target: { type: 'account', id: `${ID}44` }, details: { email: text('news@example.com'), reason: text('Looks like spam') } },
-    { ...at(9), actor, action: 'job.retry', target: { type: 'job', id: `${ID}10` }, details: { kind: 'message' } },
-    { ...at(61), actor: { kind: 'application', id: `${ID}02`, name: text('front-desk'), address: '198.51.100.7' }, action: 'webhook.create', target: { type: 'webhook', id: text('w1') }, details: { url: text('https://hooks.example.com/carillon') } },
-    { ...at(80), actor: { kind: 'system', id: null, name: 'carillon', address: null }, action: 'webhook.fail', target: { type: 'webhook', id: `${ID}30` }, details: {} },
-  ]; // prettier-ignore
+    {
+      ...at(2),
+      actor,
+      action: 'account.pause',
+      target: { type: 'account', id: `${ID}44` },
+      details: { email: text('news@example.com'), reason: text('Looks like spam') },
+    },
+    {
+      ...at(9),
+      actor,
+      action: 'job.retry',
+      target: { type: 'job', id: `${ID}10` },
+      details: { kind: 'message' },
+    },
+    {
+      ...at(61),
+      actor: {
+        kind: 'application',
+        id: `${ID}02`,
+        name: text('front-desk'),
+        address: '198.51.100.7',
+      },
+      action: 'webhook.create',
+      target: { type: 'webhook', id: text('w1') },
+      details: { url: text('https://hooks.example.com/carillon') },
+    },
+    {
+      ...at(80),
+      actor: { kind: 'system', id: null, name: 'carillon', address: null },
+      action: 'webhook.fail',
+      target: { type: 'webhook', id: `${ID}30` },
+      details: {},
+    },
+  ];
 }
 
 export function applicationSample(now: Date, text: Text): ApplicationDetail {
@@ -141,7 +195,13 @@ export function applicationSample(now: Date, text: Text): ApplicationDetail {
 }
 
 export function capacitySample(now: Date, text: Text): Capacity {
-  const sizes: [string, number][] = [['message', 18.2e9], ['message_content', 12.4e9], ['change', 4.1e9], ['webhook_event', 1.9e9], ['job_status', 0.8e9]]; // prettier-ignore
+  const sizes: [string, number][] = [
+    ['message', 18.2e9],
+    ['message_content', 12.4e9],
+    ['change', 4.1e9],
+    ['webhook_event', 1.9e9],
+    ['job_status', 0.8e9],
+  ];
   return {
     at: now,
     databaseBytes: 41.2e9,
@@ -156,13 +216,23 @@ export function capacitySample(now: Date, text: Text): Capacity {
       rowsPerDay: 12_000,
     })),
     retention: [
-      { what: 'Changes that /delta reads', tables: ['change'], kept: '30 days', setting: 'CHANGES_DAYS' },
-      { what: 'Sign-in links', tables: ['login_request'], kept: 'a day after their end', setting: null },
+      {
+        what: 'Changes that /delta reads',
+        tables: ['change'],
+        kept: '30 days',
+        setting: 'CHANGES_DAYS',
+      },
+      {
+        what: 'Sign-in links',
+        tables: ['login_request'],
+        kept: 'a day after their end',
+        setting: null,
+      },
     ],
     history: Array.from({ length: 30 }, (_, index) => ({
       day: new Date(now.getTime() - (30 - index) * 86_400_000).toISOString().slice(0, 10),
       bytes: 32e9 + index * 310e6,
     })),
     disk: { limitBytes: 100e9, source: 'setting', freeBytes: 41e9, fullAt: ago(now, -DAY * 132) },
-  }; // prettier-ignore
+  };
 }

@@ -48,16 +48,48 @@ function summary(now: Date, text: Text, number: number): JobSummary {
 export function jobSamples(now: Date, text: Text): JobSummary[] {
   const changes: Partial<JobSummary>[] = [
     { state: 'failed', reason: text('550 5.1.1 No such user'), attempts: 3 },
-    { state: 'failed', quarantined: true, reason: 'two workers died while they sent it', attempts: 2 },
-    { state: 'delayed', reason: text('421 4.7.0 Try again later'), nextAt: ago(now, -12), attempts: 4, subject: text('Invoice 2026-118') },
-    { state: 'pending', outcomeUnknown: true, attempts: 1, subject: text('Minutes of the meeting') },
-    { state: 'pending', dueAt: ago(now, -2_880), attempts: 0, subject: text('Happy birthday'), recipientCount: 41, recipients: [text('team@example.org'), text('office@example.org')] },
-    { state: 'pending', running: true, kind: 'write', action: 'update_event', subject: null, recipients: [], recipientCount: 0, route: null },
+    {
+      state: 'failed',
+      quarantined: true,
+      reason: 'two workers died while they sent it',
+      attempts: 2,
+    },
+    {
+      state: 'delayed',
+      reason: text('421 4.7.0 Try again later'),
+      nextAt: ago(now, -12),
+      attempts: 4,
+      subject: text('Invoice 2026-118'),
+    },
+    {
+      state: 'pending',
+      outcomeUnknown: true,
+      attempts: 1,
+      subject: text('Minutes of the meeting'),
+    },
+    {
+      state: 'pending',
+      dueAt: ago(now, -2_880),
+      attempts: 0,
+      subject: text('Happy birthday'),
+      recipientCount: 41,
+      recipients: [text('team@example.org'), text('office@example.org')],
+    },
+    {
+      state: 'pending',
+      running: true,
+      kind: 'write',
+      action: 'update_event',
+      subject: null,
+      recipients: [],
+      recipientCount: 0,
+      route: null,
+    },
     { state: 'successful' },
     { state: 'cancelled', attempts: 0 },
   ];
   return changes.map((change, index) => ({ ...summary(now, text, index), ...change }));
-} // prettier-ignore
+}
 
 /** A message that waits for its third attempt. */
 export function jobDetailsSample(now: Date, text: Text): JobDetails {
@@ -82,15 +114,42 @@ export function jobDetailsSample(now: Date, text: Text): JobDetails {
     accountClosed: { until: ago(now, -4), reason: text('421 4.7.0 Try again later') },
     allowed: ['retry', 'cancel'],
     timeline: [
-      { kind: 'accepted', at: ago(now, 14), text: 'Accepted, due at 2026-11-24T03:30:00.000Z.', said: null },
-      { kind: 'attempt', at: ago(now, 10), text: 'Attempt 1 ended.', said: text('The connection closed before the server confirmed'), attempt: attempt(1, 'unknown', 10) },
-      { kind: 'look-up', at: ago(now, 9), text: 'Looked up in the mailbox: the message is not there.', said: null },
-      { kind: 'attempt', at: ago(now, 8), text: 'Attempt 2 ended.', said: text('421 4.7.0 mx1.example.org: too many connections, try again later'), attempt: attempt(2, 'not-sent', 8) },
-      { kind: 'webhook', at: ago(now, 8), text: 'The webhook job.delayed was delivered.', said: null },
+      {
+        kind: 'accepted',
+        at: ago(now, 14),
+        text: 'Accepted, due at 2026-11-24T03:30:00.000Z.',
+        said: null,
+      },
+      {
+        kind: 'attempt',
+        at: ago(now, 10),
+        text: 'Attempt 1 ended.',
+        said: text('The connection closed before the server confirmed'),
+        attempt: attempt(1, 'unknown', 10),
+      },
+      {
+        kind: 'look-up',
+        at: ago(now, 9),
+        text: 'Looked up in the mailbox: the message is not there.',
+        said: null,
+      },
+      {
+        kind: 'attempt',
+        at: ago(now, 8),
+        text: 'Attempt 2 ended.',
+        said: text('421 4.7.0 mx1.example.org: too many connections, try again later'),
+        attempt: attempt(2, 'not-sent', 8),
+      },
+      {
+        kind: 'webhook',
+        at: ago(now, 8),
+        text: 'The webhook job.delayed was delivered.',
+        said: null,
+      },
       { kind: 'operator', at: ago(now, 2), text: text('ada retried it.'), said: null },
       { kind: 'waiting', at: null, text: 'Waiting until 2026-11-24T03:52:00.000Z.', said: null },
     ],
-  }; // prettier-ignore
+  };
 }
 
 /** What an action would do. */
@@ -163,7 +222,28 @@ export function attemptSamples(now: Date, text: Text): WebhookAttemptInfo[] {
   };
   return [
     one,
-    { ...one, id: `${ID}32`, outcome: 'dropped', httpStatus: null, detail: 'The connection timed out', response: null, nextAt: null, tookMs: 10_000, startedAt: ago(now, 44) },
-    { ...one, id: `${ID}33`, outcome: 'delivered', httpStatus: 200, detail: null, response: text('ok'), nextAt: null, tookMs: 84, startedAt: ago(now, 191), attempt: 1 },
-  ]; // prettier-ignore
+    {
+      ...one,
+      id: `${ID}32`,
+      outcome: 'dropped',
+      httpStatus: null,
+      detail: 'The connection timed out',
+      response: null,
+      nextAt: null,
+      tookMs: 10_000,
+      startedAt: ago(now, 44),
+    },
+    {
+      ...one,
+      id: `${ID}33`,
+      outcome: 'delivered',
+      httpStatus: 200,
+      detail: null,
+      response: text('ok'),
+      nextAt: null,
+      tookMs: 84,
+      startedAt: ago(now, 191),
+      attempt: 1,
+    },
+  ];
 }

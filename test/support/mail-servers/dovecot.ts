@@ -4,8 +4,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TEST_CERTIFICATE, TEST_KEY } from '../tls-certificate.ts';
 import { until } from '../until.ts';
 import {
-  freePorts, isListening, launch, removeFolder, run, serverFolder, untilListening,
-} from './processes.ts'; // prettier-ignore
+  freePorts,
+  isListening,
+  launch,
+  removeFolder,
+  run,
+  serverFolder,
+  untilListening,
+} from './processes.ts';
 
 /** Ports of a Dovecot, all on 127.0.0.1. */
 export interface DovecotPorts {
@@ -63,7 +69,12 @@ export class Dovecot {
   async end(): Promise<void> {
     await run('doveadm', '-c', this.#configuration, 'stop').catch(() => undefined);
     const pid = path.join(this.folder, 'run', 'master.pid');
-    await until('Dovecot to stop', () => fs.access(pid).then(() => false, () => true)); // prettier-ignore
+    await until('Dovecot to stop', () =>
+      fs.access(pid).then(
+        () => false,
+        () => true,
+      ),
+    );
     // The login processes also listen on the ports, and Dovecot does not wait long for them.
     for (const port of Object.values(this.ports) as number[])
       await until(`port ${port} to be free`, async () => !(await isListening(port)));

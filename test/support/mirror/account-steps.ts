@@ -84,6 +84,8 @@ export class AccountSteps {
   }
 
   async #isWaiting(id: string): Promise<boolean> {
-    return (await this.query('select 1 from provider_job where id = $1 and state = 0', id)).length > 0; // prettier-ignore
+    return (
+      (await this.query('select 1 from provider_job where id = $1 and state = 0', id)).length > 0
+    );
   }
 }

@@ -19,7 +19,15 @@ const STEPS = 45 * factor;
 type Shown = Record<string, unknown> & { id: string; master_event_id: string };
 
 /** What is compared of events and contacts: what does not belong to one account of Carillon. */
-const EVENT_FIELDS = ['title', 'description', 'location', 'when', 'status', 'recurrence', 'original_start_time']; // prettier-ignore
+const EVENT_FIELDS = [
+  'title',
+  'description',
+  'location',
+  'when',
+  'status',
+  'recurrence',
+  'original_start_time',
+];
 const CONTACT_FIELDS = ['given_name', 'surname', 'emails', 'notes'];
 
 const only = (fields: readonly string[], one: Record<string, unknown>) =>
@@ -51,7 +59,11 @@ export function describeCollections(
       const steps = new AccountSteps(server, clock);
       const application = await createApplication(server.app);
       const own = { sample_messages: false, ...settings };
-      steps.account = await createAccount(server.app, application, { provider: provider.name, email, settings: own }); // prettier-ignore
+      steps.account = await createAccount(server.app, application, {
+        provider: provider.name,
+        email,
+        settings: own,
+      });
       return steps;
     }
     /** Reads all changes, whenever the last pass was. */
@@ -64,7 +76,10 @@ export function describeCollections(
     async function shown(steps: AccountSteps) {
       const events: Shown[] = await steps.api('get', '/events?limit=500');
       const span = `starts_after=${CollectionWalk.FROM}&ends_before=${CollectionWalk.UNTIL}`;
-      const expanded: Shown[] = await steps.api('get', `/events?limit=500&expand_recurring=true&${span}`); // prettier-ignore
+      const expanded: Shown[] = await steps.api(
+        'get',
+        `/events?limit=500&expand_recurring=true&${span}`,
+      );
       const contacts: Shown[] = await steps.api('get', '/contacts?limit=500');
       const titles = new Map(events.map(({ id, title }) => [id, title]));
       // Of a cancelled instance, the mirror keeps what it knew of it before.
@@ -73,7 +88,9 @@ export function describeCollections(
           ? JSON.stringify(['cancelled', titles.get(one.master_event_id), one.original_start_time])
           : only(EVENT_FIELDS, one);
       // Cancelled instances are always listed, even those of a series that was deleted.
-      const whole = events.filter((one) => one.status !== 'cancelled' || titles.has(one.master_event_id)); // prettier-ignore
+      const whole = events.filter(
+        (one) => one.status !== 'cancelled' || titles.has(one.master_event_id),
+      );
       const held = expanded.filter(({ status }) => status !== 'cancelled');
       return {
         events: whole.map(eventOf).toSorted(),
@@ -87,7 +104,13 @@ export function describeCollections(
       async () => {
         const person = await provider.addPerson();
         const steps = await connect(person);
-        const remote = { ...person, accountId: randomUUID(), applicationId: randomUUID(), name: '', organizationUnit: 'folder' } as ProviderAccount; // prettier-ignore
+        const remote = {
+          ...person,
+          accountId: randomUUID(),
+          applicationId: randomUUID(),
+          name: '',
+          organizationUnit: 'folder',
+        } as ProviderAccount;
         await pass(steps);
         const walk = new CollectionWalk(steps, provider, remote, new Dice(seed), () => pass(steps));
         try {

@@ -48,12 +48,26 @@ export class CollectionWalk {
       await this.pass();
     };
     return [
-      () => this.#create(), () => this.#change(), () => this.#changeInstance(), () => this.#changeInstance(),
-      () => this.#removeInstance(), () => this.#remove(), () => this.#addContact(), () => this.#changeContact(),
-      () => this.#removeContact(), () => this.#apiCreate(), () => this.#apiChange(), () => this.#apiChange(),
-      () => this.#apiRemove(), () => this.#apiContact(), () => this.#forget(), pass, pass, pass,
+      () => this.#create(),
+      () => this.#change(),
+      () => this.#changeInstance(),
+      () => this.#changeInstance(),
+      () => this.#removeInstance(),
+      () => this.#remove(),
+      () => this.#addContact(),
+      () => this.#changeContact(),
+      () => this.#removeContact(),
+      () => this.#apiCreate(),
+      () => this.#apiChange(),
+      () => this.#apiChange(),
+      () => this.#apiRemove(),
+      () => this.#apiContact(),
+      () => this.#forget(),
+      pass,
+      pass,
+      pass,
       () => this.steps.write(),
-    ]; // prettier-ignore
+    ];
   }
 
   #mark(): string {
@@ -106,7 +120,9 @@ export class CollectionWalk {
   }
 
   async #instance() {
-    const series = this.dice.pick((await this.#events()).filter(({ content }) => content.recurrence)); // prettier-ignore
+    const series = this.dice.pick(
+      (await this.#events()).filter(({ content }) => content.recurrence),
+    );
     const when = series?.content.when as { start_time: number } | undefined;
     if (!series || !when) return undefined;
     const at = when.start_time + this.dice.below(OCCURRENCES) * WEEK;
@@ -186,7 +202,10 @@ export class CollectionWalk {
   }
 
   async #mirrored(path: string): Promise<{ id: string } | undefined> {
-    const all: { id: string; title?: string; given_name?: string }[] = await this.steps.api('get', `${path}?limit=500`); // prettier-ignore
+    const all: { id: string; title?: string; given_name?: string }[] = await this.steps.api(
+      'get',
+      `${path}?limit=500`,
+    );
     const nameOf = ({ title, given_name: name, id }: (typeof all)[number]) => title ?? name ?? id;
     return this.dice.pick(all.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1)));
   }

@@ -102,7 +102,10 @@ export class GoogleDriver implements MailboxDriver {
 
   async move(id: string, folderId: string) {
     const message = this.#mailbox.get(id);
-    const places = [...message.labels].filter((label) => label === 'INBOX' || label === 'TRASH' || label === 'SPAM' || label.startsWith('Label_')); // prettier-ignore
+    const places = [...message.labels].filter(
+      (label) =>
+        label === 'INBOX' || label === 'TRASH' || label === 'SPAM' || label.startsWith('Label_'),
+    );
     this.#mailbox.relabel(
       message,
       [folderId],

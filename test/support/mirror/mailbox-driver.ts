@@ -107,7 +107,10 @@ export function mailOf(
     id?: string;
   },
 ): string {
-  const reply = answers === undefined ? '' : `In-Reply-To: <${answers}@elsewhere.test>\r\nReferences: <${answers}@elsewhere.test>\r\n`; // prettier-ignore
+  const reply =
+    answers === undefined
+      ? ''
+      : `In-Reply-To: <${answers}@elsewhere.test>\r\nReferences: <${answers}@elsewhere.test>\r\n`;
   return `From: ${from}\r\nTo: ${to}\r\nSubject: ${subject}\r\nMessage-ID: <${id}@elsewhere.test>\r\n${reply}\r\nMark:${mark}.\r\n`;
 }
 

@@ -15,7 +15,15 @@ import {
 import type { MirrorWorld } from './mirror-world.ts';
 
 const EMAIL = 'ann@contoso.test';
-const SCOPES = ['openid', 'email', 'profile', 'offline_access', 'User.Read', 'Mail.ReadWrite', 'Mail.Send']; // prettier-ignore
+const SCOPES = [
+  'openid',
+  'email',
+  'profile',
+  'offline_access',
+  'User.Read',
+  'Mail.ReadWrite',
+  'Mail.Send',
+];
 const STANDARD = {
   inbox: 'inbox',
   sent: 'sentitems',

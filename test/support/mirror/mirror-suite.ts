@@ -130,7 +130,8 @@ export function describeMirror(
     it('is complete again, with the same ids, when the provider has forgotten its changes', async () => {
       await world.settle();
       const before = await world.messages();
-      const isOld = ({ draft, mark }: { draft: boolean; mark: string }) => !draft && mark.startsWith('old-'); // prettier-ignore
+      const isOld = ({ draft, mark }: { draft: boolean; mark: string }) =>
+        !draft && mark.startsWith('old-');
       const ids = [...before].flatMap(([id, one]) => (isOld(one) ? [id] : []));
       const [removed, moved] = ids as [string, string];
       await put('before-loss');

@@ -169,7 +169,9 @@ export class MirrorWorld extends AccountSteps {
   async expectSame(): Promise<void> {
     const [mirrored, held] = [await this.messages(), await this.driver.messages()];
     expect(shown(await this.folders())).toEqual(shown(await this.driver.folders()));
-    const plain = [...mirrored].map(([id, { id: _id, listed: _listed, thread: _thread, ...message }]) => [id, message]); // prettier-ignore
+    const plain = [...mirrored].map(
+      ([id, { id: _id, listed: _listed, thread: _thread, ...message }]) => [id, message],
+    );
     const there = [...held].map(([id, { thread: _thread, ...message }]) => [id, message]);
     expect(Object.fromEntries(plain)).toEqual(Object.fromEntries(there));
     const hasThreads = [...held.values()].some(({ thread }) => thread !== null);

@@ -2,7 +2,8 @@ import { SCOPES, type Scope } from '../../../platform/auth/scopes.ts';
 
 /** All texts of the sign-in pages. They are plain text; the pages escape them. */
 export const TEXTS = {
-  secured: 'Your password goes to your mail provider and is stored encrypted. The application never sees it.',
+  secured:
+    'Your password goes to your mail provider and is stored encrypted. The application never sees it.',
   choose: {
     title: 'Choose your account',
     heading: (application: string) => `Connect your account to ${application}`,
@@ -19,9 +20,12 @@ export const TEXTS = {
     serversWords: {
       closed: 'Leave these empty and we will find them.',
       open: 'Leave these empty and we will find them.',
-      missing: 'We could not find the mail servers for this address. Your provider’s help pages list them.',
-      given: 'The application has set these servers. Your password will be sent to them: continue only if they belong to your provider.',
-      check: 'We found these servers, but cannot be sure that they belong to this address. If you recognise them, enter the password again and continue.',
+      missing:
+        'We could not find the mail servers for this address. Your provider’s help pages list them.',
+      given:
+        'The application has set these servers. Your password will be sent to them: continue only if they belong to your provider.',
+      check:
+        'We found these servers, but cannot be sure that they belong to this address. If you recognise them, enter the password again and continue.',
     },
     imap: 'Incoming mail (IMAP)',
     smtp: 'Outgoing mail (SMTP)',
@@ -56,7 +60,8 @@ export const TEXTS = {
     missed: (application: string, provider: string) =>
       `You did not allow the following at ${provider}, so ${application} will not be able to. To allow it, choose “Use another account” and sign in again.`,
     everything: 'Use everything in this account: mail, calendars and contacts',
-    revoke: 'You can withdraw this at any time: ask the application to disconnect the account, or change the password of your mailbox.',
+    revoke:
+      'You can withdraw this at any time: ask the application to disconnect the account, or change the password of your mailbox.',
     allow: 'Allow',
     deny: 'Do not allow',
     other: 'Use another account',
@@ -70,22 +75,58 @@ export const TEXTS = {
     link: 'Cancel',
   },
   done: {
-    connected: { title: 'You are signed in', text: 'Your account works again. You can close this page.' },
-    stopped: { title: 'The account was not connected', text: 'Nothing was changed. You can open the link again, or ask the people who sent it for a new one.' },
+    connected: {
+      title: 'You are signed in',
+      text: 'Your account works again. You can close this page.',
+    },
+    stopped: {
+      title: 'The account was not connected',
+      text: 'Nothing was changed. You can open the link again, or ask the people who sent it for a new one.',
+    },
   },
   problem: {
-    unknown: { title: 'This link does not work', text: 'The link is incomplete or was never valid. Go back to the application and start again.' },
-    used: { title: 'This link was already used', text: 'Each link works for one sign-in. Go back to the application: if your account is not connected there, start again.' },
-    expired: { title: 'This link has expired', text: 'Go back to the application and start again; you will get a new one.' },
-    cookies: { title: 'Start again from the link', text: 'Your browser did not send the cookie that protects this sign-in, or the page was left open for too long. Allow cookies for this site, then open the link again.' },
-    elsewhere: { title: 'Continue in the browser you started in', text: 'This sign-in was started in another browser. Open the link again to start here.' },
-    redirect: { title: 'This application is not set up to sign in here', text: 'The application’s return address is not registered, so we do not send you there.' },
-    client: { title: 'Unknown application', text: 'This application is not known here. The link you followed is wrong or outdated.' },
-    suspended: { title: 'Application suspended', text: 'This application is suspended at the moment, so no account can be connected. Ask the people who run it.' },
+    unknown: {
+      title: 'This link does not work',
+      text: 'The link is incomplete or was never valid. Go back to the application and start again.',
+    },
+    used: {
+      title: 'This link was already used',
+      text: 'Each link works for one sign-in. Go back to the application: if your account is not connected there, start again.',
+    },
+    expired: {
+      title: 'This link has expired',
+      text: 'Go back to the application and start again; you will get a new one.',
+    },
+    cookies: {
+      title: 'Start again from the link',
+      text: 'Your browser did not send the cookie that protects this sign-in, or the page was left open for too long. Allow cookies for this site, then open the link again.',
+    },
+    elsewhere: {
+      title: 'Continue in the browser you started in',
+      text: 'This sign-in was started in another browser. Open the link again to start here.',
+    },
+    redirect: {
+      title: 'This application is not set up to sign in here',
+      text: 'The application’s return address is not registered, so we do not send you there.',
+    },
+    client: {
+      title: 'Unknown application',
+      text: 'This application is not known here. The link you followed is wrong or outdated.',
+    },
+    suspended: {
+      title: 'Application suspended',
+      text: 'This application is suspended at the moment, so no account can be connected. Ask the people who run it.',
+    },
     request: { title: 'The application sent an invalid request' },
     refused: { title: 'The account could not be connected' },
-    tooMany: { title: 'Too many attempts', text: 'The credentials were wrong too many times. Wait a while, then start again from the application.' },
-    broken: { title: 'Something went wrong', text: 'This is our fault, not yours. Try again in a moment.' },
+    tooMany: {
+      title: 'Too many attempts',
+      text: 'The credentials were wrong too many times. Wait a while, then start again from the application.',
+    },
+    broken: {
+      title: 'Something went wrong',
+      text: 'This is our fault, not yours. Try again in a moment.',
+    },
     missing: { title: 'Page not found', text: 'The address of this page is wrong.' },
   },
   errorSummary: 'Please check the following',
@@ -101,18 +142,25 @@ export const TEXTS = {
     hostMissing: 'Enter the name of the server, such as mail.example.com.',
     portInvalid: 'A port is a number from 1 to 65535.',
     tooLong: 'This is too long.',
-    refused: (words: string) => `The server refused to sign you in. Check the address and the password. Its answer: ${words}`,
-    unavailable: (words: string) => `The provider cannot be reached right now. Try again in a minute. (${words})`,
+    refused: (words: string) =>
+      `The server refused to sign you in. Check the address and the password. Its answer: ${words}`,
+    unavailable: (words: string) =>
+      `The provider cannot be reached right now. Try again in a minute. (${words})`,
     busy: 'Many people are signing in right now. Enter the password again in a few seconds.',
     otherAccount: (email: string) => `Sign in as ${email}. This account has to sign in again.`,
-    slow: (minutes: number) => `Too many wrong passwords for this address. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
+    slow: (minutes: number) =>
+      `Too many wrong passwords for this address. Try again in ${minutes} ${minutes === 1 ? 'minute' : 'minutes'}.`,
     provider: 'This provider cannot be used here. Choose another one.',
     oauthUnavailable: 'Your provider’s sign-in cannot be reached right now. Try again in a minute.',
-    oauthNobody: 'Your provider did not tell us which mailbox is yours. Ask the application to send your address with the link.',
+    oauthNobody:
+      'Your provider did not tell us which mailbox is yours. Ask the application to send your address with the link.',
     oauthDenied: 'You did not allow the sign-in at your provider. Nothing was connected.',
-    oauthUnapproved: 'An administrator of your organization has to agree to this application before you can sign in. Nothing was connected.',
-    oauthNoScopes: (application: string, provider: string) => `At ${provider}, you did not allow anything that ${application} needs. Sign in again and select the boxes that ${provider} shows.`,
-    oauthNoRefresh: 'Your provider did not permit lasting access. Try again, and allow everything that it asks.',
+    oauthUnapproved:
+      'An administrator of your organization has to agree to this application before you can sign in. Nothing was connected.',
+    oauthNoScopes: (application: string, provider: string) =>
+      `At ${provider}, you did not allow anything that ${application} needs. Sign in again and select the boxes that ${provider} shows.`,
+    oauthNoRefresh:
+      'Your provider did not permit lasting access. Try again, and allow everything that it asks.',
     oauthFailed: 'Your provider did not complete the sign-in. Try again.',
   },
   /** Error descriptions for the application. Users do not see them. */
@@ -121,7 +169,7 @@ export const TEXTS = {
     denied: 'The user did not allow the access',
     tooMany: 'The credentials were wrong too many times',
   },
-} as const; // prettier-ignore
+} as const;
 
 /** Scopes in words, to complete the sentence "… will be able to". */
 export const SCOPE_WORDS: Readonly<Record<Scope, string>> = {

@@ -15,9 +15,18 @@ import type { Visit } from './sign-in-visits.ts';
 
 /** Form fields for the servers, with the names of the settings of an imap account. */
 const SERVER_FIELDS = [
-  'imap_host', 'imap_port', 'imap_security', 'imap_username',
-  'smtp_host', 'smtp_port', 'smtp_security', 'smtp_username', 'smtp_password', 'caldav_url', 'carddav_url',
-] as const; // prettier-ignore
+  'imap_host',
+  'imap_port',
+  'imap_security',
+  'imap_username',
+  'smtp_host',
+  'smtp_port',
+  'smtp_security',
+  'smtp_username',
+  'smtp_password',
+  'caldav_url',
+  'carddav_url',
+] as const;
 const FIELDS = ['email', 'password', ...SERVER_FIELDS] as const;
 type FieldName = (typeof FIELDS)[number];
 

@@ -122,8 +122,13 @@ export class SignInOauth {
     const client = await this.integrations.client(application.id, provider);
     if (!client) throw new SignInProblem('request', TEXTS.errors.provider);
     const { tokens, claims } = await this.clients.exchange(client.registration, {
-      parameters, redirectUri: this.#callback(visit), state, pkceVerifier, nonce, scopes,
-    }); // prettier-ignore
+      parameters,
+      redirectUri: this.#callback(visit),
+      state,
+      pkceVerifier,
+      nonce,
+      scopes,
+    });
     const identity = claims && identityOf(client.descriptor, claims);
     const expected = await this.#expected(visit);
     const mayBe = !expected || !identity || isSame(expected, identity);
@@ -138,9 +143,15 @@ export class SignInOauth {
     const email = identity?.email ?? expected?.email ?? request.loginHint ?? '';
     if (!email) throw new Refused(TEXTS.errors.oauthNobody);
     const verified = await this.check.verify(application.id, {
-      provider, email, name: identity?.name ?? '', settings: {}, tokens, scope: wanted,
-      claimedEmail: identity?.email ?? null, subject: identity?.subject ?? null,
-    }); // prettier-ignore
+      provider,
+      email,
+      name: identity?.name ?? '',
+      settings: {},
+      tokens,
+      scope: wanted,
+      claimedEmail: identity?.email ?? null,
+      subject: identity?.subject ?? null,
+    });
     if (expected && !isSame(expected, { ...verified, subject: verified.subject ?? null }))
       throw await this.#otherAccount(client, tokens, expected.email);
     if (!(await this.requests.authenticate(request.id, browser, verified)))

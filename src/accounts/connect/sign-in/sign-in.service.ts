@@ -161,16 +161,23 @@ export class SignIn {
       const { id, provider, email } = grant;
       if (request.flow === 'oauth') {
         return tokenAddress(request, {
-          access_token: accessToken, token_type: 'bearer', account_id: id, email_address: email,
+          access_token: accessToken,
+          token_type: 'bearer',
+          account_id: id,
+          email_address: email,
           provider: this.connectors.shownAs(provider),
           expires_at: expiresAt && String(toUnixSeconds(expiresAt)),
-        }); // prettier-ignore
+        });
       }
       const waiting = { grantId: id, accessToken, expiresAt: expiresAt?.toISOString() ?? null };
       const code = await this.codes.issue(em, application.id, waiting);
       return successAddress(request, {
-        grant_id: id, provider, email, code, missing_scope: missing || null,
-      }); // prettier-ignore
+        grant_id: id,
+        provider,
+        email,
+        code,
+        missing_scope: missing || null,
+      });
     };
     const redirect = await this.em.transactional((em) =>
       this.requests.finish(em, request.id, visit.browser, () => connect(em)),

@@ -198,7 +198,11 @@ export class GrantConnections {
     if (known && revokeOtherTokens) await this.tokens.revokeOlder(sql, known.id);
     if (known) await this.tokens.makeRoom(sql, known.id);
     const lifetimeSeconds = application.tokenLifetime;
-    const { id: tokenId, token: accessToken, expiresAt } = this.tokens.issue(em, grant, { lifetimeSeconds }); // prettier-ignore
+    const {
+      id: tokenId,
+      token: accessToken,
+      expiresAt,
+    } = this.tokens.issue(em, grant, { lifetimeSeconds });
     await em.flush();
     await recordAccountAudit(sql, {
       action: known ? 'account.reconnect' : 'account.connect',

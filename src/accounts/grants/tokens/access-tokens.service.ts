@@ -139,8 +139,13 @@ export class AccessTokens {
     const expiresAt =
       lifetimeSeconds === null ? null : new Date(createdAt.getTime() + lifetimeSeconds * 1000);
     em.create(AccessToken, {
-      id, grant, hash: hashToken(token), createdAt, expiresAt, scope: scope ? [...scope] : null,
-    }); // prettier-ignore
+      id,
+      grant,
+      hash: hashToken(token),
+      createdAt,
+      expiresAt,
+      scope: scope ? [...scope] : null,
+    });
     return { id, token, expiresAt };
   }
 

@@ -8,12 +8,15 @@ export const ICS_METHODS = ['request', 'publish', 'reply', 'add', 'cancel', 'ref
 
 /** Options of a calendar file. */
 export const icsOptions = z.object({
-  ical_uid: optional(text(255)).describe("UID; default: the UID of the event"),
+  ical_uid: optional(text(255)).describe('UID; default: the UID of the event'),
   prodid: optional(text(255)).describe('PRODID: the program that created the file'),
   method: optional(
-    z.string().toLowerCase().pipe(z.enum(ICS_METHODS, { error: `must be one of: ${ICS_METHODS.join(', ')}` })),
+    z
+      .string()
+      .toLowerCase()
+      .pipe(z.enum(ICS_METHODS, { error: `must be one of: ${ICS_METHODS.join(', ')}` })),
   ).describe('Default: `request` if the event has participants, else `publish`'),
-}); // prettier-ignore
+});
 
 /** Body of POST /events/to-ics: the id of a stored event, or the fields of a new one. */
 export const eventToIcs = createEvent

@@ -5,9 +5,16 @@ import type { EventRecord } from '../event-record.ts';
 import type { IcsEvent } from './ics-writer.ts';
 
 const ROW_FIELDS = [
-  ...SHOWN_FIELDS, 'id', 'updatedAt', 'startsAt', 'participants', 'organizerEmail', 'organizerName', 'masterEventId',
+  ...SHOWN_FIELDS,
+  'id',
+  'updatedAt',
+  'startsAt',
+  'participants',
+  'organizerEmail',
+  'organizerName',
+  'masterEventId',
   'originalStart',
-] as const; // prettier-ignore
+] as const;
 
 /** The fields of an event that its calendar file is written from. */
 export interface IcsRow extends Pick<EventRecord, (typeof ROW_FIELDS)[number]> {
@@ -77,12 +84,17 @@ export interface IcsPeople {
 export function icsEventsOf(
   row: IcsRow,
   instances: readonly IcsRow[],
-  { uid, series, people, stampOf }: {
+  {
+    uid,
+    series,
+    people,
+    stampOf,
+  }: {
     uid: string;
     series?: IcsRow | undefined;
     people: IcsPeople;
     stampOf?: (row: IcsRow) => Date;
-  }, // prettier-ignore
+  },
 ): IcsEvent[] {
   const one = (event: IcsRow, of: IcsRow | null): IcsEvent => ({
     event,

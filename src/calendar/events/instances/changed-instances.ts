@@ -69,7 +69,11 @@ export async function movedRecurrence(
   const [old, now] = [sourceOf(before), sourceOf(after)];
   if (!old || !now || firstStart(before.when) === firstStart(after.when)) return after.recurrence;
   const rows = await sql.query<{ startMs: number }>(DELETED, [accountId, id]);
-  return withMovedExclusions(old, now, rows.map(({ startMs }) => startMs)); // prettier-ignore
+  return withMovedExclusions(
+    old,
+    now,
+    rows.map(({ startMs }) => startMs),
+  );
 }
 
 const sourceOf = ({ when, recurrence }: SeriesFields): SeriesSource | null =>

@@ -2,9 +2,16 @@ import { newId } from '../../../platform/base/ids/ids.ts';
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import type { ExcludedInstance } from '../../../providers/port/connector.ts';
 import {
-  assignments, columnNames, columnValues, pickFields, PROVIDER_FIELDS, type ProviderFields, RECORD_FIELDS, selected,
+  assignments,
+  columnNames,
+  columnValues,
+  pickFields,
+  PROVIDER_FIELDS,
+  type ProviderFields,
+  RECORD_FIELDS,
+  selected,
   typedColumns,
-} from '../event-columns.ts'; // prettier-ignore
+} from '../event-columns.ts';
 import type { EventRecord } from '../event-record.ts';
 import { instanceOf } from '../recurrence/instances.ts';
 import { openSeries } from '../../../formats/recurrence/series.ts';
@@ -43,9 +50,17 @@ export async function moveToCalendar(
 }
 
 const BLANK: Omit<ProviderFields, 'when' | 'startsAt' | 'endsAt'> = {
-  title: '', description: '', location: '', busy: true, status: 'cancelled', visibility: null, recurrence: null,
-  conferencing: null, participants: [], reminders: null,
-}; // prettier-ignore
+  title: '',
+  description: '',
+  location: '',
+  busy: true,
+  status: 'cancelled',
+  visibility: null,
+  recurrence: null,
+  conferencing: null,
+  participants: [],
+  reminders: null,
+};
 
 const INSERT = `
   insert into event (id, account_id, calendar_id, provider_id, ical_uid, master_provider_id, original_start,

@@ -1,8 +1,16 @@
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import {
-  assignments, columnNames, columnValues, CONTENT_FIELDS, DECIDED_FIELDS, pickFields, PROVIDER_FIELDS, type ProviderFields,
-  selected, typedColumns,
-} from '../event-columns.ts'; // prettier-ignore
+  assignments,
+  columnNames,
+  columnValues,
+  CONTENT_FIELDS,
+  DECIDED_FIELDS,
+  pickFields,
+  PROVIDER_FIELDS,
+  type ProviderFields,
+  selected,
+  typedColumns,
+} from '../event-columns.ts';
 import { type Participant, type StoredNotification, withAddress } from '../event-values.ts';
 
 /* Statements for events that invitations in mail create, change or cancel. */

@@ -3,8 +3,16 @@ import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../../accounts/provider-writes/open-writes.ts';
 import type { EventContent, RemoteEvent } from '../../../providers/port/connector.ts';
 import {
-  assignments, columnNames, columnValues, OWN_FIELDS, PROVIDER_FIELDS, type ProviderFields, RECORD_FIELDS, selected, typedColumns,
-} from '../event-columns.ts'; // prettier-ignore
+  assignments,
+  columnNames,
+  columnValues,
+  OWN_FIELDS,
+  PROVIDER_FIELDS,
+  type ProviderFields,
+  RECORD_FIELDS,
+  selected,
+  typedColumns,
+} from '../event-columns.ts';
 import type { EventRecord } from '../event-record.ts';
 
 /*

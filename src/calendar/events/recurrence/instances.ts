@@ -44,8 +44,13 @@ export function readInstanceId(id: string): InstanceName | undefined {
   const [masterId = '', year, month, day, hour = 0, minute = 0, second = 0] = match?.slice(1) ?? [];
   if (!match || !isId(masterId)) return undefined;
   const startMs = Date.UTC(
-    Number(year), Number(month) - 1, Number(day), Number(hour), Number(minute), Number(second),
-  ); // prettier-ignore
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+  );
   // `Date.UTC` turns the 31st of April into the 1st of May, so such an id is rejected.
   const stamp = match[0].slice(masterId.length + 1).toUpperCase();
   if (Number.isNaN(startMs) || !digits(startMs).startsWith(stamp)) return undefined;

@@ -23,8 +23,13 @@ import { forgetReplaced } from '../../../accounts/provider-writes/open-writes.ts
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { toEventContent } from '../event-record.ts';
 import {
-  type EventAtProvider, findEventAtProvider, raiseSequence, clearReleasedIds, storeProviderIds, storeProviderContent,
-} from './event-at-provider.ts'; // prettier-ignore
+  type EventAtProvider,
+  findEventAtProvider,
+  raiseSequence,
+  clearReleasedIds,
+  storeProviderIds,
+  storeProviderContent,
+} from './event-at-provider.ts';
 import { EventInvitations } from '../ports/event-invitations.ts';
 import {
   EventMeetings,

@@ -44,11 +44,24 @@ describe('applyInput', () => {
       customerEventId: 'c',
     });
     const nulls = {
-      title: null, description: null, busy: null, participants: null, when: null, recurrence: null, conferencing: null,
-      notifications: null, metadata: null, visibility: null, capacity: null, customer_event_id: null,
-      event_collection_id: null, round_robin_order: null, hide_participants: null, reminder_minutes: null,
+      title: null,
+      description: null,
+      busy: null,
+      participants: null,
+      when: null,
+      recurrence: null,
+      conferencing: null,
+      notifications: null,
+      metadata: null,
+      visibility: null,
+      capacity: null,
+      customer_event_id: null,
+      event_collection_id: null,
+      round_robin_order: null,
+      hide_participants: null,
+      reminder_minutes: null,
       calendar_id: null,
-    }; // prettier-ignore
+    };
     expect(apply(before, { ...nulls, location: 'x' })).toEqual({ ...before, location: 'x' });
   });
 

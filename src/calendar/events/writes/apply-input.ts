@@ -18,9 +18,19 @@ import { boundsOf, withoutAddedZones } from '../when/when.ts';
 
 /** Fields that are stored as they are given. */
 const PLAIN_FIELDS = [
-  'title', 'description', 'location', 'busy', 'readOnly', 'visibility', 'hideParticipants', 'metadata',
-  'customerEventId', 'eventCollectionId', 'capacity', 'roundRobinOrder',
-] as const satisfies readonly (keyof EventFields)[]; // prettier-ignore
+  'title',
+  'description',
+  'location',
+  'busy',
+  'readOnly',
+  'visibility',
+  'hideParticipants',
+  'metadata',
+  'customerEventId',
+  'eventCollectionId',
+  'capacity',
+  'roundRobinOrder',
+] as const satisfies readonly (keyof EventFields)[];
 
 type Wanted<T> = { [K in keyof T]?: T[K] | undefined };
 type ParticipantInput = Pick<Participant, 'email'> & Wanted<Omit<Participant, 'email'>>;
@@ -38,8 +48,9 @@ export type EventInput = Wanted<Pick<EventFields, (typeof PLAIN_FIELDS)[number] 
   reminderMinutes?: string | undefined;
   reminderMethod?: string | undefined;
   /** As `reminderMinutes` and `reminderMethod`, which have precedence. */
-  reminders?: { reminder_minutes?: string | undefined; reminder_method?: string | undefined } | undefined;
-}; // prettier-ignore
+  reminders?:
+    { reminder_minutes?: string | undefined; reminder_method?: string | undefined } | undefined;
+};
 
 /** Input for a change of an existing event. */
 export type EventUpdate = EventInput & { calendarId?: string | undefined };

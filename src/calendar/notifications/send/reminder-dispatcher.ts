@@ -2,8 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { INTERNAL_REASON, internalReason } from '../../../platform/base/errors/internal-reason.ts';
 import { Clock } from '../../../platform/base/time/clock.ts';
 import type {
-  ClaimedRow, Dispatcher, Lease, Outcome, QueueTable, Settled,
-} from '../../../platform/work/queue/dispatcher.ts'; // prettier-ignore
+  ClaimedRow,
+  Dispatcher,
+  Lease,
+  Outcome,
+  QueueTable,
+  Settled,
+} from '../../../platform/work/queue/dispatcher.ts';
 import { afterCommit, type Sql } from '../../../platform/database/sql.ts';
 import { reminderAttempts } from '../../../platform/metrics/queue-metrics.ts';
 import { markGrantsInvalid } from '../../../accounts/grants/mark-invalid.ts';

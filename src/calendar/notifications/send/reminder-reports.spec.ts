@@ -7,8 +7,14 @@ const DUE = new Date('2026-11-24T08:00:00Z');
 function linesAbout(result: ReminderResult, seconds: number): unknown[] {
   const lines: unknown[] = [];
   const row = {
-    id: 'r', gateId: 'a', dueAt: DUE, fence: 1, attempt: 1, ambiguous: false, gateFailures: 0,
-  }; // prettier-ignore
+    id: 'r',
+    gateId: 'a',
+    dueAt: DUE,
+    fence: 1,
+    attempt: 1,
+    ambiguous: false,
+    gateFailures: 0,
+  };
   const now = new Date(DUE.getTime() + seconds * 1000);
   reportReminders([{ row, result, next: { kind: 'done' } }], now, (kind, fields, words) =>
     lines.push([kind, fields, words]),

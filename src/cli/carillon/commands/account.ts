@@ -25,8 +25,25 @@ import {
 } from '../cli.ts';
 
 // In a narrow terminal, the last columns are left out.
-const COLUMNS = ['id', 'email', 'health', 'reason', 'provider', 'sync_state', 'sync_lag_seconds', 'client_id'] as const; // prettier-ignore
-const WATCH_COLUMNS = ['state', 'kind', 'resource', 'expires_at', 'notified_at', 'failures', 'error'] as const; // prettier-ignore
+const COLUMNS = [
+  'id',
+  'email',
+  'health',
+  'reason',
+  'provider',
+  'sync_state',
+  'sync_lag_seconds',
+  'client_id',
+] as const;
+const WATCH_COLUMNS = [
+  'state',
+  'kind',
+  'resource',
+  'expires_at',
+  'notified_at',
+  'failures',
+  'error',
+] as const;
 
 interface ListFlags extends PageFlags {
   application?: string;

@@ -13,12 +13,27 @@ import { example, FILTERS, reasonOption } from '../arguments.ts';
 import { type OperatorCli, readable, readableWhole } from '../cli.ts';
 
 const COLUMNS = [
-  'client_id', 'name', 'plan', 'features', 'region', 'accounts', 'invalid_accounts', 'state', 'created_at',
-] as const; // prettier-ignore
+  'client_id',
+  'name',
+  'plan',
+  'features',
+  'region',
+  'accounts',
+  'invalid_accounts',
+  'state',
+  'created_at',
+] as const;
 const DELETION_COLUMNS = [
-  'client_id', 'name', 'requested_at', 'requested_by', 'accounts_deleted', 'accounts', 'step', 'finished_at',
+  'client_id',
+  'name',
+  'requested_at',
+  'requested_by',
+  'accounts_deleted',
+  'accounts',
+  'step',
+  'finished_at',
   'last_error',
-] as const; // prettier-ignore
+] as const;
 
 async function withApplications<T>(
   cli: OperatorCli,

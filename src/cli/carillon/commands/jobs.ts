@@ -32,7 +32,18 @@ import {
 } from '../cli.ts';
 
 // In a narrow terminal, the last columns are left out.
-const COLUMNS = ['id', 'state', 'account_email', 'recipients', 'reason', 'due_at', 'kind', 'subject', 'next_at', 'attempts'] as const; // prettier-ignore
+const COLUMNS = [
+  'id',
+  'state',
+  'account_email',
+  'recipients',
+  'reason',
+  'due_at',
+  'kind',
+  'subject',
+  'next_at',
+  'attempts',
+] as const;
 
 interface ActFlags extends JobFilter {
   reason?: string;

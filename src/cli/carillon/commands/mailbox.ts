@@ -2,16 +2,43 @@ import { accountIdOf, example, limitOption } from '../arguments.ts';
 import type { AddCommands } from '../cli.ts';
 
 const FAILURE_COLUMNS = [
-  'last_at', 'account_id', 'email', 'provider_id', 'times', 'retry_at', 'reason',
-]; // prettier-ignore
+  'last_at',
+  'account_id',
+  'email',
+  'provider_id',
+  'times',
+  'retry_at',
+  'reason',
+];
 const TOTAL_COLUMNS = [
-  'kind', 'audits', 'compared', 'missing', 'surplus', 'changed', 'repaired', 'skipped',
-]; // prettier-ignore
+  'kind',
+  'audits',
+  'compared',
+  'missing',
+  'surplus',
+  'changed',
+  'repaired',
+  'skipped',
+];
 const AUDIT_COLUMNS = [
-  'checked_at', 'overdue_since', 'account_id', 'email', 'messages_checked', 'missing', 'surplus', 'misplaced',
-  'repaired', 'unrepaired', 'folders_skipped', 'events_checked', 'events_repaired', 'events_skipped',
-  'contacts_checked', 'contacts_repaired', 'contacts_skipped',
-]; // prettier-ignore
+  'checked_at',
+  'overdue_since',
+  'account_id',
+  'email',
+  'messages_checked',
+  'missing',
+  'surplus',
+  'misplaced',
+  'repaired',
+  'unrepaired',
+  'folders_skipped',
+  'events_checked',
+  'events_repaired',
+  'events_skipped',
+  'contacts_checked',
+  'contacts_repaired',
+  'contacts_skipped',
+];
 
 interface ListFlags {
   account?: string;

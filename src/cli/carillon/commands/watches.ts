@@ -2,8 +2,16 @@ import { example, limitOption } from '../arguments.ts';
 import { type AddCommands, readable } from '../cli.ts';
 
 const COLUMNS = [
-  'state', 'kind', 'provider', 'name', 'resource', 'expires_at', 'notified_at', 'failures', 'error',
-]; // prettier-ignore
+  'state',
+  'kind',
+  'provider',
+  'name',
+  'resource',
+  'expires_at',
+  'notified_at',
+  'failures',
+  'error',
+];
 
 /** Adds `carillon watches`. */
 export const add: AddCommands = (group, cli) => {

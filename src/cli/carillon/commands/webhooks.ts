@@ -28,8 +28,28 @@ import {
 } from '../cli.ts';
 
 // In a narrow terminal, the last columns are left out.
-const COLUMNS = ['id', 'state', 'callback_url', 'last_failure', 'failures', 'backlog', 'failing_since', 'oldest_due_at', 'client_id'] as const; // prettier-ignore
-const ATTEMPT_COLUMNS = ['started_at', 'event_id', 'trigger', 'attempt', 'outcome', 'http_status', 'took_ms', 'detail', 'response'] as const; // prettier-ignore
+const COLUMNS = [
+  'id',
+  'state',
+  'callback_url',
+  'last_failure',
+  'failures',
+  'backlog',
+  'failing_since',
+  'oldest_due_at',
+  'client_id',
+] as const;
+const ATTEMPT_COLUMNS = [
+  'started_at',
+  'event_id',
+  'trigger',
+  'attempt',
+  'outcome',
+  'http_status',
+  'took_ms',
+  'detail',
+  'response',
+] as const;
 
 /** No command but `activate` calls a receiver; see `withCalls`. */
 const NO_CHALLENGE = {

@@ -28,10 +28,27 @@ describe('groups of carillon-api', () => {
 
   it('include every endpoint group of the API', () => {
     const specified = [
-      'accounts', 'applications', 'calendars', 'contacts', 'delta', 'drafts', 'events', 'files', 'folders',
-      'ip-addresses', 'job-statuses', 'labels', 'messages', 'neural', 'outbox', 'resources', 'send', 'send-rsvp',
-      'threads', 'webhooks',
-    ]; // prettier-ignore
+      'accounts',
+      'applications',
+      'calendars',
+      'contacts',
+      'delta',
+      'drafts',
+      'events',
+      'files',
+      'folders',
+      'ip-addresses',
+      'job-statuses',
+      'labels',
+      'messages',
+      'neural',
+      'outbox',
+      'resources',
+      'send',
+      'send-rsvp',
+      'threads',
+      'webhooks',
+    ];
     expect(specified.filter((name) => !(name in GROUPS))).toEqual([]);
   });
 });

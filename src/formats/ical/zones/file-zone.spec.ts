@@ -90,9 +90,21 @@ describe('FileZone', () => {
       const standard = number(-11, 12) * 60 + number(0, 1) * 30;
       const summer = standard + 60;
       const changes: Change[] = [
-        { kind: 'DAYLIGHT', hour: number(0, 3), fromMinutes: standard, toMinutes: summer, ...changeIn(number(2, 5)) },
-        { kind: 'STANDARD', hour: number(0, 3), fromMinutes: summer, toMinutes: standard, ...changeIn(number(8, 11)) },
-      ]; // prettier-ignore
+        {
+          kind: 'DAYLIGHT',
+          hour: number(0, 3),
+          fromMinutes: standard,
+          toMinutes: summer,
+          ...changeIn(number(2, 5)),
+        },
+        {
+          kind: 'STANDARD',
+          hour: number(0, 3),
+          fromMinutes: summer,
+          toMinutes: standard,
+          ...changeIn(number(8, 11)),
+        },
+      ];
       const isNotes = number(0, 1) === 1;
       const lines = changes.flatMap(({ kind, rule, hour, fromMinutes, toMinutes }) => [
         `BEGIN:${kind}`,
@@ -102,7 +114,14 @@ describe('FileZone', () => {
         `TZOFFSETTO:${offsetText(toMinutes)}`,
         `END:${kind}`,
       ]);
-      const text = ['BEGIN:VCALENDAR', 'BEGIN:VTIMEZONE', 'TZID:X', ...lines, 'END:VTIMEZONE', 'END:VCALENDAR'].join('\r\n'); // prettier-ignore
+      const text = [
+        'BEGIN:VCALENDAR',
+        'BEGIN:VTIMEZONE',
+        'TZID:X',
+        ...lines,
+        'END:VTIMEZONE',
+        'END:VCALENDAR',
+      ].join('\r\n');
       const component = parseCalendar(text).getFirstSubcomponent('vtimezone');
       const zone = new FileZone(component ?? new ICAL.Component('vtimezone'));
       for (let sample = 0; sample < 25; sample += 1) {

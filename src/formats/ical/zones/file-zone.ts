@@ -136,7 +136,10 @@ function wallOf(time: ICAL.Time): number {
 }
 
 function datesOf(observance: ICAL.Component): number[] {
-  const values: unknown[] = observance.getAllProperties('rdate').slice(0, MOST_DATES).flatMap((one) => one.getValues()); // prettier-ignore
+  const values: unknown[] = observance
+    .getAllProperties('rdate')
+    .slice(0, MOST_DATES)
+    .flatMap((one) => one.getValues());
   return values
     .slice(0, MOST_DATES)
     .flatMap((value) => (value instanceof ICAL.Time ? wallOf(value) : []));

@@ -138,11 +138,16 @@ function timeOf(wall: number, zone: ICAL.Timezone): ICAL.Time {
   const at = new Date(wall);
   return ICAL.Time.fromData(
     {
-      year: at.getUTCFullYear(), month: at.getUTCMonth() + 1, day: at.getUTCDate(),
-      hour: at.getUTCHours(), minute: at.getUTCMinutes(), second: at.getUTCSeconds(), isDate: false,
+      year: at.getUTCFullYear(),
+      month: at.getUTCMonth() + 1,
+      day: at.getUTCDate(),
+      hour: at.getUTCHours(),
+      minute: at.getUTCMinutes(),
+      second: at.getUTCSeconds(),
+      isDate: false,
     },
     zone,
-  ); // prettier-ignore
+  );
 }
 
 /** Adds the VTIMEZONE of an IANA zone to a file that has none of this name. */

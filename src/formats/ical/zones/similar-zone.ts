@@ -10,9 +10,16 @@ import { fixedZone } from './zone-names.ts';
 
 /** Zones to try first, because most people live there. */
 const FIRST = [
-  'America/New_York', 'America/Chicago', 'America/Denver', 'America/Los_Angeles', 'Europe/Berlin', 'Europe/London',
-  'Europe/Athens', 'Australia/Sydney', 'Pacific/Auckland',
-]; // prettier-ignore
+  'America/New_York',
+  'America/Chicago',
+  'America/Denver',
+  'America/Los_Angeles',
+  'Europe/Berlin',
+  'Europe/London',
+  'Europe/Athens',
+  'Australia/Sydney',
+  'Pacific/Auckland',
+];
 
 const HOUR_MS = 3_600_000;
 /** Years before and after the given time that are compared. */

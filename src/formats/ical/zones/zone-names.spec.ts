@@ -24,7 +24,10 @@ describe('namedZone', () => {
   it('knows the zone of every name that Windows shows', () => {
     const source = fs.readFileSync(new URL('./windows-display-names.ts', import.meta.url), 'utf8');
     const [, table = ''] = /TABLE = `([^`]*)`/.exec(source) ?? [];
-    const names = table.trim().split(/[|\n]/).map((entry) => entry.split('=')[0] ?? ''); // prettier-ignore
+    const names = table
+      .trim()
+      .split(/[|\n]/)
+      .map((entry) => entry.split('=')[0] ?? '');
     expect(names.length).toBeGreaterThan(130);
     expect(names.filter((name) => displayedZone(name) === undefined)).toEqual([]);
   });

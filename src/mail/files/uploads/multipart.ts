@@ -63,14 +63,25 @@ export async function readMultipart(
     for (const part of parts) part.destroy(failure);
     resolve();
   };
-  parser.on('file', (_name: string, bytes: Readable, filename: string | undefined, _encoding: string, contentType: string) => {
-    parts.add(bytes);
-    bytes.on('error', fail);
-    receiving = receiving
-      .then(() => (failure ? undefined : receive({ filename: readable(filename), contentType }, bytes)))
-      .catch(fail)
-      .finally(() => parts.delete(bytes));
-  }); // prettier-ignore
+  parser.on(
+    'file',
+    (
+      _name: string,
+      bytes: Readable,
+      filename: string | undefined,
+      _encoding: string,
+      contentType: string,
+    ) => {
+      parts.add(bytes);
+      bytes.on('error', fail);
+      receiving = receiving
+        .then(() =>
+          failure ? undefined : receive({ filename: readable(filename), contentType }, bytes),
+        )
+        .catch(fail)
+        .finally(() => parts.delete(bytes));
+    },
+  );
   parser.on('field', (name: string) => {
     try {
       ignored(name);

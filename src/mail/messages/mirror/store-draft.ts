@@ -60,11 +60,24 @@ export async function writeDraft(sql: Sql, draft: DraftVersionRow, snippet: stri
   const { accountId, id, threadId, date } = draft;
   const lists = [draft.from, draft.to, draft.cc, draft.bcc];
   await sql.query(WRITE, [
-    accountId, id, threadId, draft.subject, snippet, date, ...lists.map((list) => JSON.stringify(list)),
-    JSON.stringify(draft.replyTo), peopleOf(draft), draft.messageIdHeader, draft.inReplyTo, draft.references,
-    JSON.stringify(draft.metadata), draft.version, draft.replyToMessageId, draft.hasAttachments,
+    accountId,
+    id,
+    threadId,
+    draft.subject,
+    snippet,
+    date,
+    ...lists.map((list) => JSON.stringify(list)),
+    JSON.stringify(draft.replyTo),
+    peopleOf(draft),
+    draft.messageIdHeader,
+    draft.inReplyTo,
+    draft.references,
+    JSON.stringify(draft.metadata),
+    draft.version,
+    draft.replyToMessageId,
+    draft.hasAttachments,
     draft.tracking && JSON.stringify(draft.tracking),
-  ]); // prettier-ignore
+  ]);
   await sql.query(WRITE_BODY, [id, draft.body]);
   await sql.query(ENTER_DRAFTS, [accountId, id, date]);
 }

@@ -10,7 +10,14 @@ const PACKAGES = path.resolve(SOURCES, '../node_modules');
 /** The source files that the worker thread loads. */
 const LOADED = ['formats/text', ...['ocr', 'text', 'threads'].map((name) => `mail/neural/${name}`)];
 /** Packages the worker thread needs besides the optional ones. */
-const INSTALLED = ['@mixmark-io', 'email-reply-parser', 'html-to-text', 'libphonenumber-js', 'planer', 'vader-sentiment']; // prettier-ignore
+const INSTALLED = [
+  '@mixmark-io',
+  'email-reply-parser',
+  'html-to-text',
+  'libphonenumber-js',
+  'planer',
+  'vader-sentiment',
+];
 const IMAGE = Buffer.from(`P5\n32 32\n255\n${'x'.repeat(32 * 32)}`);
 
 describe('NeuralThreads without the optional packages', () => {

@@ -97,10 +97,15 @@ export async function recognize(
 async function readPdf(bytes: Uint8Array, pages: readonly number[] | null): Promise<string[]> {
   const { extractImages, getDocumentProxy } = await optional(PDF, () => import('unpdf'));
   await assertModestStreams(bytes);
-  const pdf = await getDocumentProxy(bytes, { maxImageSize: MOST_PIXELS, verbosity: 0 }).catch((error: Error) => {
-    const why = error.name === 'PasswordException' ? 'it is protected by a password' : error.message.slice(0, 100);
-    throw new RefusedInput(`file_id: the PDF file cannot be read (${why})`);
-  }); // prettier-ignore
+  const pdf = await getDocumentProxy(bytes, { maxImageSize: MOST_PIXELS, verbosity: 0 }).catch(
+    (error: Error) => {
+      const why =
+        error.name === 'PasswordException'
+          ? 'it is protected by a password'
+          : error.message.slice(0, 100);
+      throw new RefusedInput(`file_id: the PDF file cannot be read (${why})`);
+    },
+  );
   try {
     const beyond = pages?.find((page) => page > pdf.numPages);
     if (beyond !== undefined)
@@ -128,7 +133,10 @@ async function readPage(
     );
   });
   const { items } = await page.getTextContent();
-  const layer = items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : '')).join('').trim(); // prettier-ignore
+  const layer = items
+    .map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : ''))
+    .join('')
+    .trim();
   if ((layer.match(/\p{L}|\p{N}/gu)?.length ?? 0) >= LEAST_LETTERS) return layer;
   const images = (await extractImages(pdf, number)).filter(
     ({ width, height }) =>

@@ -71,14 +71,35 @@ const AUTOMATIC =
   /^\s*(?:automatic reply|out of office|auto(?:matic)? ?response|abwesenheit|réponse automatique)/i;
 
 const KINDS: readonly [string, RegExp][] = [
-  ['receipt', /\b(?:receipt|invoice|order (?:confirmation|confirmed|#|no|number)|your order|payment (?:received|confirmation)|has (?:been )?shipped|shipment|tracking number|booking confirm\w*|your (?:booking|reservation|ticket)|rechnung|bestellung|facture|commande|factura|pedido)\b/i],
-  ['security', /\b(?:verification code|one-time (?:code|password)|security (?:alert|code|notice)|new (?:sign-?in|login|device)|password (?:reset|was changed|has been changed)|reset your password|confirm your (?:email|account)|verify your (?:email|account|identity)|two-factor|bestätigungscode)\b/i],
-  ['promotion', /(?:\d{1,2} ?% (?:off|rabatt|de descuento|de réduction)|\b(?:sale|discount|coupon|promo code|special offer|limited[- ]time|free shipping|shop now|deal of|save (?:up to )?[$€£]\d+|black friday|last chance|buy one|sonderangebot|rabatt|soldes|oferta|angebot)\b)/i],
-  ['calendar', /\b(?:calendar (?:invitation|invite|reminder|notification)|invitation: |invited you to (?:an event|a meeting)|event reminder|rsvp|(?:accepted|declined|updated invitation): )/i],
-  ['social', /\b(?:mentioned you|tagged you|new follower|started following|friend request|connection request|wants to connect|liked your|commented on your|invited you to connect|endorsed you|new connections?|posted (?:a|in))\b/i],
-  ['newsletter', /\b(?:newsletter|weekly|digest|this week|monthly|issue (?:#|no\.? ?)?\d+|edition|round-?up|top stories|infolettre|wochenblick|boletín)\b/i],
-  ['notification', /\b(?:alert|notification|reminder|status (?:update|change)|build (?:failed|passed|succeeded)|deploy(?:ed|ment)|backup|ticket (?:#|has been)|has been (?:assigned|updated|closed|created|resolved)|maintenance|due (?:soon|tomorrow|date)|report is ready|new (?:voicemail|message|comment)|storage)\b/i],
-]; // prettier-ignore
+  [
+    'receipt',
+    /\b(?:receipt|invoice|order (?:confirmation|confirmed|#|no|number)|your order|payment (?:received|confirmation)|has (?:been )?shipped|shipment|tracking number|booking confirm\w*|your (?:booking|reservation|ticket)|rechnung|bestellung|facture|commande|factura|pedido)\b/i,
+  ],
+  [
+    'security',
+    /\b(?:verification code|one-time (?:code|password)|security (?:alert|code|notice)|new (?:sign-?in|login|device)|password (?:reset|was changed|has been changed)|reset your password|confirm your (?:email|account)|verify your (?:email|account|identity)|two-factor|bestätigungscode)\b/i,
+  ],
+  [
+    'promotion',
+    /(?:\d{1,2} ?% (?:off|rabatt|de descuento|de réduction)|\b(?:sale|discount|coupon|promo code|special offer|limited[- ]time|free shipping|shop now|deal of|save (?:up to )?[$€£]\d+|black friday|last chance|buy one|sonderangebot|rabatt|soldes|oferta|angebot)\b)/i,
+  ],
+  [
+    'calendar',
+    /\b(?:calendar (?:invitation|invite|reminder|notification)|invitation: |invited you to (?:an event|a meeting)|event reminder|rsvp|(?:accepted|declined|updated invitation): )/i,
+  ],
+  [
+    'social',
+    /\b(?:mentioned you|tagged you|new follower|started following|friend request|connection request|wants to connect|liked your|commented on your|invited you to connect|endorsed you|new connections?|posted (?:a|in))\b/i,
+  ],
+  [
+    'newsletter',
+    /\b(?:newsletter|weekly|digest|this week|monthly|issue (?:#|no\.? ?)?\d+|edition|round-?up|top stories|infolettre|wochenblick|boletín)\b/i,
+  ],
+  [
+    'notification',
+    /\b(?:alert|notification|reminder|status (?:update|change)|build (?:failed|passed|succeeded)|deploy(?:ed|ment)|backup|ticket (?:#|has been)|has been (?:assigned|updated|closed|created|resolved)|maintenance|due (?:soon|tomorrow|date)|report is ready|new (?:voicemail|message|comment)|storage)\b/i,
+  ],
+];
 
 /** The header fields by lower-case name, with folded lines joined. */
 function fieldsOf(block: string | null): Map<string, string> {

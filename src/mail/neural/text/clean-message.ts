@@ -40,8 +40,10 @@ const MOST_FOR_PATTERNS = 20_000;
 const MOST_SIGNATURE_LINES = 12;
 const MOST_SIGNATURE_LINE = 120;
 const SEPARATOR = /^\s*(?:[-_]{2,4}|[-_=]{10,60})\s*$/;
-const SENT_FROM = /^\s*(?:sent from (?:my|outlook|yahoo|mail|proton)|get outlook for|von meinem .{1,40} gesendet|envoyé de(?:puis)? mon|enviado desde mi)/i; // prettier-ignore
-const QUOTE_HEADER = /^(?:on\b.{1,200}\bwrote|le\b.{1,200}\bécrit|am\b.{1,200}\bschrieb.{0,100}|el\b.{1,200}\bescribió)\s?:$|^-{2,}\s?original message\s?-{2,}$/iu; // prettier-ignore
+const SENT_FROM =
+  /^\s*(?:sent from (?:my|outlook|yahoo|mail|proton)|get outlook for|von meinem .{1,40} gesendet|envoyé de(?:puis)? mon|enviado desde mi)/i;
+const QUOTE_HEADER =
+  /^(?:on\b.{1,200}\bwrote|le\b.{1,200}\bécrit|am\b.{1,200}\bschrieb.{0,100}|el\b.{1,200}\bescribió)\s?:$|^-{2,}\s?original message\s?-{2,}$/iu;
 /** Only shorter lines are matched against `QUOTE_HEADER`. */
 const MOST_HEADER = 400;
 

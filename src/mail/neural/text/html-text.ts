@@ -31,17 +31,44 @@ export const SIGNATURE_ENDS = '\uE0F1';
 const MARKS = /[\uE0F0\uE0F1]/g;
 
 const SIGNATURES = [
-  '.gmail_signature', '[data-smartmail="gmail_signature"]', '.moz-signature', '#Signature', '#signature', '#AppleMailSignature',
-  '#ms-outlook-mobile-signature', '.protonmail_signature_block',
-]; // prettier-ignore
+  '.gmail_signature',
+  '[data-smartmail="gmail_signature"]',
+  '.moz-signature',
+  '#Signature',
+  '#signature',
+  '#AppleMailSignature',
+  '#ms-outlook-mobile-signature',
+  '.protonmail_signature_block',
+];
 const QUOTATIONS = [
-  '.gmail_quote', 'blockquote', '.moz-cite-prefix', '.yahoo_quoted', '#divRplyFwdMsg', '#OLK_SRC_BODY_SECTION',
-]; // prettier-ignore
+  '.gmail_quote',
+  'blockquote',
+  '.moz-cite-prefix',
+  '.yahoo_quoted',
+  '#divRplyFwdMsg',
+  '#OLK_SRC_BODY_SECTION',
+];
 
 /** Blocks that the library formats in a way of its own, and table cells, which stay on one line. */
 const FORMATTED: readonly string[] = [
-  'blockquote', 'body', 'br', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'html', 'ol', 'p', 'pre', 'table', 'td', 'th', 'ul',
-]; // prettier-ignore
+  'blockquote',
+  'body',
+  'br',
+  'h1',
+  'h2',
+  'h3',
+  'h4',
+  'h5',
+  'h6',
+  'html',
+  'ol',
+  'p',
+  'pre',
+  'table',
+  'td',
+  'th',
+  'ul',
+];
 /** Blocks whose text stands on lines of its own. */
 const LINES = BLOCKS.filter((name) => !FORMATTED.includes(name));
 const LINE = { leadingLineBreaks: 1, trailingLineBreaks: 1 };
@@ -108,7 +135,10 @@ function imageFormat(asMarkdown: boolean, files: readonly InlineFile[]): FormatC
     const file = /^cid:/i.test(source) ? ids.get(source.slice('cid:'.length)) : undefined;
     const address = file === undefined ? shownAddress(source) : `cid:${file}`;
     if (!address) return builder.addInline(' ');
-    const alt = attribute(element, 'alt').replaceAll(/[[\]()'"<>\s]+/g, ' ').slice(0, 200).trim(); // prettier-ignore
+    const alt = attribute(element, 'alt')
+      .replaceAll(/[[\]()'"<>\s]+/g, ' ')
+      .slice(0, 200)
+      .trim();
     // The official client takes everything up to the last ' or ) of the line as the id.
     const mark = asMarkdown ? `![${alt}](${address})` : `<img alt="${alt}" src='${address}'>`;
     builder.openBlock({ leadingLineBreaks: 1 });

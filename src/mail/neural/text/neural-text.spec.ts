@@ -41,12 +41,21 @@ describe('cleanConversation', () => {
     '<table><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table><p>Best regards,</p><p>Bo</p>';
 
   it.each<[Partial<CleanOptions>, string]>([
-    [{}, 'See [the page](https://x.example/%281%29).\n\n![logo](https://x.example/i.png)\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nBest regards,'],
-    [{ ignoreLinks: true, ignoreImages: true }, 'See the page.\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nBest regards,'],
-    [{ imagesAsMarkdown: false, ignoreTables: true, removeConclusionPhrases: true }, 'See [the page](https://x.example/%281%29).\n\n<img alt="logo" src=\'https://x.example/i.png\'>\nA B\n1 2'],
+    [
+      {},
+      'See [the page](https://x.example/%281%29).\n\n![logo](https://x.example/i.png)\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nBest regards,',
+    ],
+    [
+      { ignoreLinks: true, ignoreImages: true },
+      'See the page.\n\n| A | B |\n| --- | --- |\n| 1 | 2 |\n\nBest regards,',
+    ],
+    [
+      { imagesAsMarkdown: false, ignoreTables: true, removeConclusionPhrases: true },
+      'See [the page](https://x.example/%281%29).\n\n<img alt="logo" src=\'https://x.example/i.png\'>\nA B\n1 2',
+    ],
   ])('applies its options: %j', (options, text) => {
     expect(cleanConversation(message(html), { ...NONE, ...options })).toBe(text);
-  }); // prettier-ignore
+  });
 
   it('removes addresses that a browser would run, and data addresses', () => {
     const body =
@@ -60,16 +69,25 @@ describe('textOfHtml', () => {
   it.each([
     ['He<b>llo</b> <i>w</i>o<wbr>rld', 'Hello world'],
     ['<a href="https://x.example">li</a><span>nk</span><font>ed</font><o:p></o:p>', 'linked'],
-    ['one<hr>two<address>three</address>four<center>five</center>six', 'one\n\ntwo\nthree\nfour\nfive\nsix'],
-    ['one<dl><dt>two<dd>three</dl><fieldset><legend>four</legend>five</fieldset>', 'one\ntwo\nthree\nfour\nfive'],
+    [
+      'one<hr>two<address>three</address>four<center>five</center>six',
+      'one\n\ntwo\nthree\nfour\nfive\nsix',
+    ],
+    [
+      'one<dl><dt>two<dd>three</dl><fieldset><legend>four</legend>five</fieldset>',
+      'one\ntwo\nthree\nfour\nfive',
+    ],
     ['left<img src="x.gif">right', 'left right'],
-    ['<table><tr><td>He<b>llo</b></td><td>1<br>2</td></tr><tr><td>a</td><td><p>b</p><p>c</p></td></tr></table>', '| Hello | 1 2 |\n| --- | --- |\n| a | b c |'],
+    [
+      '<table><tr><td>He<b>llo</b></td><td>1<br>2</td></tr><tr><td>a</td><td><p>b</p><p>c</p></td></tr></table>',
+      '| Hello | 1 2 |\n| --- | --- |\n| a | b c |',
+    ],
     ['<table><tr><td>He<b>llo</b></td></tr><tr><td>1</td></tr></table>', 'Hello\n1'],
     ['zero\u200bwidth', 'zero\u200bwidth'],
   ])('separates words only where the display does: %j', (html, text) => {
     expect(textOfHtml(html, plain)).toBe(text);
   });
-}); // prettier-ignore
+});
 
 describe('contactsOf', () => {
   const from = { name: 'Ada Byron', email: 'ada@firma.example' };

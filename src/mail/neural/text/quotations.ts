@@ -11,8 +11,25 @@ const MOST_WORK = 1_000_000;
 const MOST_TAGS = 2000;
 /** Elements that end implicitly, so leaving them open does not nest. */
 const FLAT = new Set([
-  'area', 'base', 'br', 'col', 'dd', 'dt', 'hr', 'img', 'input', 'li', 'link', 'meta', 'option', 'p', 'td', 'th', 'tr', 'wbr',
-]); // prettier-ignore
+  'area',
+  'base',
+  'br',
+  'col',
+  'dd',
+  'dt',
+  'hr',
+  'img',
+  'input',
+  'li',
+  'link',
+  'meta',
+  'option',
+  'p',
+  'td',
+  'th',
+  'tr',
+  'wbr',
+]);
 const TAG_NAME = /[a-z][a-z0-9]*/iy;
 const TEXT_NODE = 3;
 const ELEMENT_NODE = 1;

@@ -38,7 +38,10 @@ export function contactsOf(
   const text = signature.slice(0, MOST_CHARACTERS);
   const links = linksOf(text);
   const plain = text.replaceAll(MARKDOWN_LINK, '$1');
-  const lines = plain.split('\n').map((line) => line.trim()).filter(Boolean); // prettier-ignore
+  const lines = plain
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
   return {
     jobTitles: distinct(lines.flatMap((line) => titlesOf(line))),
     links,

@@ -33,7 +33,10 @@ export function looksLikeSignature(lines: readonly string[], fromName: string): 
     fromName.trim().toLowerCase(),
     (fromName.trim().split(/\s+/)[0] ?? '').toLowerCase(),
   ].filter((name) => name.length > 1);
-  const first = (filled[0] ?? '').toLowerCase().replace(/^[-–—]\s*/, '').replace(/[,.!]$/, ''); // prettier-ignore
+  const first = (filled[0] ?? '')
+    .toLowerCase()
+    .replace(/^[-–—]\s*/, '')
+    .replace(/[,.!]$/, '');
   const named = names.includes(first);
   if (filled.length === 1) return named;
   // A signature contains no sentences. Short lines may end with the period of an abbreviation

@@ -216,10 +216,24 @@ export class DirectSends implements OnModuleDestroy {
     hooks: DirectSendCallbacks,
   ): Promise<DirectResult> {
     const row: SendJobRow = {
-      id, fence: 0, attempt: 1, ambiguous: false, gateId: accountId, dueAt: at, gateFailures: 0, retryLimitAt: at,
-      route: 'account', failures: 0, lookUps: 0, resendAttempt: null, deferred: null, attemptAssumed: false, held: false,
-      paused: false, direct: true,
-    }; // prettier-ignore
+      id,
+      fence: 0,
+      attempt: 1,
+      ambiguous: false,
+      gateId: accountId,
+      dueAt: at,
+      gateFailures: 0,
+      retryLimitAt: at,
+      route: 'account',
+      failures: 0,
+      lookUps: 0,
+      resendAttempt: null,
+      deferred: null,
+      attemptAssumed: false,
+      held: false,
+      paused: false,
+      direct: true,
+    };
     const outcomes = [await this.#attempt(row, message, lease)];
     if (outcomes[0]?.next.kind === 'again' && (await this.#wasSent(message, row))) {
       const looked = await this.#attempt({ ...row, attempt: 2, ambiguous: true }, message, lease);
@@ -333,9 +347,20 @@ export class DirectSends implements OnModuleDestroy {
 function asStored(message: DirectMessage): Omit<MessageToSend, 'account' | 'providerThreadId'> {
   const { id, envelope, content, messageIdHeader, mime } = message;
   return {
-    id, status: 'pending', envelope, bcc: content.bcc, draft: content.draft ?? null, messageIdHeader, mime,
-    bytes: mime.length, accepted: [], refused: [], onMissed: 'send', maxLatenessSeconds: null, onUnknown: 'fail',
-  }; // prettier-ignore
+    id,
+    status: 'pending',
+    envelope,
+    bcc: content.bcc,
+    draft: content.draft ?? null,
+    messageIdHeader,
+    mime,
+    bytes: mime.length,
+    accepted: [],
+    refused: [],
+    onMissed: 'send',
+    maxLatenessSeconds: null,
+    onUnknown: 'fail',
+  };
 }
 
 function resultOf(

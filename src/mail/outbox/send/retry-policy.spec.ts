@@ -369,9 +369,16 @@ describe('plannedAttempts', () => {
   it('switches to the mailing service at once after the fifth attempt, and restarts the schedule', () => {
     const planned = plannedAttemptsWithRelay(now, inSeconds(DAY), 9);
     expect(planned.map(({ at, route }) => [secondsAfter(at) / 60, route])).toEqual([
-      [0, 'account'], [0.5, 'account'], [1.5, 'account'], [3.5, 'account'], [7.5, 'account'],
-      [7.5, 'relay'], [8, 'relay'], [9, 'relay'], [11, 'relay'],
-    ]); // prettier-ignore
+      [0, 'account'],
+      [0.5, 'account'],
+      [1.5, 'account'],
+      [3.5, 'account'],
+      [7.5, 'account'],
+      [7.5, 'relay'],
+      [8, 'relay'],
+      [9, 'relay'],
+      [11, 'relay'],
+    ]);
     expect(plannedAttemptsWithRelay(now, inSeconds(DAY), 1000).at(-1)).toEqual({
       at: inSeconds(DAY),
       route: 'relay',

@@ -1,8 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../../../platform/base/time/clock.ts';
 import type {
-  Dispatcher, LateRow, Lease, Outcome, QueueTable, RowLoading, Settled,
-} from '../../../platform/work/queue/dispatcher.ts'; // prettier-ignore
+  Dispatcher,
+  LateRow,
+  Lease,
+  Outcome,
+  QueueTable,
+  RowLoading,
+  Settled,
+} from '../../../platform/work/queue/dispatcher.ts';
 import { APP_CONFIG, type AppConfig } from '../../../platform/config/app-config.ts';
 import { afterCommit, type Sql } from '../../../platform/database/sql.ts';
 import {

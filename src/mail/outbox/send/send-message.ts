@@ -13,8 +13,14 @@ import { failureOf, LeaseLostError, sendControl } from './hand-over.ts';
 import { HostSlots } from './host-slots.ts';
 import { decideRetry, type RetryInput, wantsRelay } from './retry-policy.ts';
 import {
-  type Attempt, type AttemptEnd, type LoadedAttempt, NOTHING_TO_SEND, type SendJobRow, type SendResult, type MessageToSend,
-} from './send-attempt.ts'; // prettier-ignore
+  type Attempt,
+  type AttemptEnd,
+  type LoadedAttempt,
+  NOTHING_TO_SEND,
+  type SendJobRow,
+  type SendResult,
+  type MessageToSend,
+} from './send-attempt.ts';
 import { inHandOverSpan } from './send-spans.ts';
 import { UnknownOutcomes } from './unknown-outcomes.ts';
 import {

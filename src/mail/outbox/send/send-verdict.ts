@@ -6,9 +6,14 @@ import type { SendReceipt } from '../../../providers/port/connector.ts';
 import type { RefusedRecipient, SendPhase } from '../../../platform/base/errors/provider-error.ts';
 import type { decideUnproven, RetryDecision, RetryRule } from './retry-policy.ts';
 import {
-  type Attempt, type AttemptEnd, OVERDUE_SECONDS, type RecipientProgress, type SendJobRow, type SendResult,
+  type Attempt,
+  type AttemptEnd,
+  OVERDUE_SECONDS,
+  type RecipientProgress,
+  type SendJobRow,
+  type SendResult,
   SINGLE_ATTEMPT_SECONDS,
-} from './send-attempt.ts'; // prettier-ignore
+} from './send-attempt.ts';
 
 /*
  * Pure functions that turn the end of an attempt into its result. The result contains the next

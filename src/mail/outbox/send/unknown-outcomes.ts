@@ -133,9 +133,18 @@ export class UnknownOutcomes {
     const { retryLimitAt } = row;
     const [code, retryRejected] = ['temporary', false] as const;
     const decision = decideRetry({
-      code, route, failures, now, retryLimitAt, lastStartAt: lastStartOf(row), retryRejected,
-      retryAfterSeconds: null, ownLimit: false, relayAvailable: false, random: Math.random(),
-    }); // prettier-ignore
+      code,
+      route,
+      failures,
+      now,
+      retryLimitAt,
+      lastStartAt: lastStartOf(row),
+      retryRejected,
+      retryAfterSeconds: null,
+      ownLimit: false,
+      relayAvailable: false,
+      random: Math.random(),
+    });
     const rest = {
       code,
       phase: end.phase,

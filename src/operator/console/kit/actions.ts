@@ -20,9 +20,11 @@ export function postForm(
 ): Html | null {
   if (viewer.role !== 'operate') return null;
   const fields = Object.entries({ csrf_token: viewer.csrfToken, ...hidden });
-  return html`<form class="action" method="post" action="${action}">${fields.map(
-    ([name, value]) => html`<input type="hidden" name="${name}" value="${value}"/>`,
-  )}${content}</form>`; // prettier-ignore
+  return html`<form class="action" method="post" action="${action}">
+    ${fields.map(
+      ([name, value]) => html`<input type="hidden" name="${name}" value="${value}" />`,
+    )}${content}
+  </form>`;
 }
 
 /** A link to the page that shows what an action would do. */
@@ -35,10 +37,12 @@ export interface ActionLink {
 /** Links to actions, side by side. Nothing for operators with the role read. */
 export function actionBar(viewer: Viewer, links: readonly ActionLink[]): Html | null {
   if (viewer.role !== 'operate' || links.length === 0) return null;
-  return html`<div class="actions">${links.map(
-    ({ path, label, danger }) =>
-      html`<a${attributes({ class: danger ? 'button danger' : 'button', href: path })}>${label}</a>`,
-  )}</div>`; // prettier-ignore
+  return html`<div class="actions">
+    ${links.map(
+      ({ path, label, danger }) =>
+        html`<a${attributes({ class: danger ? 'button danger' : 'button', href: path })}>${label}</a>`,
+    )}
+  </div>`;
 }
 
 /** What an action would do now. */
@@ -69,17 +73,43 @@ export interface Confirmation {
 }
 
 function dryRunFigures({ matched, changed, skipped }: DryRun): Html {
-  return html`<section class="panel"><h2>What this would do now</h2>
-    <dl class="tally"><div><dt>Match</dt><dd>${figure(matched)}</dd></div><div class="tally-main"><dt>Would change</dt><dd>${figure(changed)}</dd></div><div><dt>Stay as they are</dt><dd>${figure(matched - changed)}</dd></div></dl>
-    ${skipped.length > 0 ? html`<ul class="reasons">${skipped.map(({ reason, count }) => html`<li><strong>${figure(count)}</strong> ${reason}</li>`)}</ul>` : null}
-  </section>`; // prettier-ignore
+  return html`<section class="panel">
+    <h2>What this would do now</h2>
+    <dl class="tally">
+      <div>
+        <dt>Match</dt>
+        <dd>${figure(matched)}</dd>
+      </div>
+      <div class="tally-main">
+        <dt>Would change</dt>
+        <dd>${figure(changed)}</dd>
+      </div>
+      <div>
+        <dt>Stay as they are</dt>
+        <dd>${figure(matched - changed)}</dd>
+      </div>
+    </dl>
+    ${
+      skipped.length > 0
+        ? html`<ul class="reasons">
+            ${skipped.map(({ reason, count }) => html`<li><strong>${figure(count)}</strong> ${reason}</li>`)}
+          </ul>`
+        : null
+    }
+  </section>`;
 }
 
 /** The body of a page that asks before an action is done. Nothing has been changed yet. */
 export function confirmBody(viewer: Viewer, asked: Confirmation): Html {
   const { dryRun, sample, danger = false } = asked;
-  const buttons = html`${asked.fields}<div class="actions"><button${attributes({ class: danger ? 'button danger' : 'button primary', type: 'submit' })}>${asked.button}</button><a class="button plain" href="${asked.back}">Go back</a></div>`; // prettier-ignore
-  return html`<div class="confirm${danger ? ' confirm-danger' : ''}">${danger ? icon('warning') : icon('question')}<div>${asked.consequences}<p class="aside">Nothing has been changed yet.</p></div></div>
+  const buttons = html`${asked.fields}<div class="actions"><button${attributes({ class: danger ? 'button danger' : 'button primary', type: 'submit' })}>${asked.button}</button><a class="button plain" href="${asked.back}">Go back</a></div>`;
+  return html`<div class="confirm${danger ? ' confirm-danger' : ''}">
+      ${danger ? icon('warning') : icon('question')}
+      <div>
+        ${asked.consequences}
+        <p class="aside">Nothing has been changed yet.</p>
+      </div>
+    </div>
     ${dryRun ? dryRunFigures(dryRun) : null}${sample}
-    ${dryRun?.changed === 0 ? emptyState({ title: 'There is nothing to do', text: html`<a href="${asked.back}">Go back</a> and choose others.` }) : postForm(viewer, asked.path, buttons, asked.hidden)}`; // prettier-ignore
+    ${dryRun?.changed === 0 ? emptyState({ title: 'There is nothing to do', text: html`<a href="${asked.back}">Go back</a> and choose others.` }) : postForm(viewer, asked.path, buttons, asked.hidden)}`;
 }

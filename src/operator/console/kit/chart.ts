@@ -78,7 +78,14 @@ function bars(chart: Chart, top: number): Html[] {
         height: round(height),
       })} />`;
     });
-    return html`<g><title>${nameOf(chart, at)}: ${described(chart, index)}</title>${parts}<rect class="hit" x="${round(index * step)}" y="0" width="${round(step)}" height="${HEIGHT}"/></g>`; // prettier-ignore
+    return html`<g
+      ><title>${nameOf(chart, at)}: ${described(chart, index)}</title>${parts}<rect
+        class="hit"
+        x="${round(index * step)}"
+        y="0"
+        width="${round(step)}"
+        height="${HEIGHT}"
+    /></g>`;
   });
 }
 
@@ -102,9 +109,12 @@ const lines = ({ series }: Chart, top: number): Html[] =>
   series.map(({ tone, values }) => html`<path class="line-${tone}" d="${pathOf(values, top)}" />`);
 
 const legend = ({ series }: Chart): Html =>
-  html`<ul class="legend">${series.map(
-    ({ name, tone }) => html`<li><span class="swatch fill-${tone}" aria-hidden="true"></span>${name}</li>`,
-  )}</ul>`; // prettier-ignore
+  html`<ul class="legend">
+    ${series.map(
+      ({ name, tone }) =>
+        html`<li><span class="swatch fill-${tone}" aria-hidden="true"></span>${name}</li>`,
+    )}
+  </ul>`;
 
 /** The spans in which something happened, newest first. */
 function figuresTable(chart: Chart): Html {
@@ -114,16 +124,41 @@ function figuresTable(chart: Chart): Html {
     .toReversed();
   const body = rows.map(
     ({ at, index }) =>
-      html`<tr><th scope="row">${nameOf(chart, at)}</th>${chart.series.map(({ values }) => {
-        const value = values[index];
-        return html`<td class="number">${value === null || value === undefined ? '–' : chart.show(value)}</td>`;
-      })}</tr>`,
-  ); // prettier-ignore
-  return html`<details class="figures"><summary>Figures as a table</summary>${
-    rows.length === 0
-      ? html`<p class="aside">All values are 0.</p>`
-      : html`<div class="figures-frame" tabindex="0" role="region" aria-label="Figures of ${chart.title}"><table><thead><tr><th scope="col">Time (UTC)</th>${chart.series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead><tbody>${body}</tbody></table></div>`
-  }</details>`; // prettier-ignore
+      html`<tr>
+        <th scope="row">${nameOf(chart, at)}</th>
+        ${chart.series.map(({ values }) => {
+          const value = values[index];
+          return html`<td class="number">
+            ${value === null || value === undefined ? '–' : chart.show(value)}
+          </td>`;
+        })}
+      </tr>`,
+  );
+  return html`<details class="figures">
+    <summary>Figures as a table</summary>
+    ${
+      rows.length === 0
+        ? html`<p class="aside">All values are 0.</p>`
+        : html`<div
+            class="figures-frame"
+            tabindex="0"
+            role="region"
+            aria-label="Figures of ${chart.title}"
+          >
+            <table>
+              <thead>
+                <tr>
+                  <th scope="col">Time (UTC)</th>
+                  ${chart.series.map(({ name }) => html`<th scope="col" class="number">${name}</th>`)}
+                </tr>
+              </thead>
+              <tbody>
+                ${body}
+              </tbody>
+            </table>
+          </div>`
+    }
+  </details>`;
 }
 
 /** A small chart as SVG, with its title, a description, a legend and the figures as a table. */
@@ -132,17 +167,37 @@ export function chart(of: Chart): Html {
   const [first, last] = [of.times[0], of.times.at(-1)];
   const summary = `${of.headline} ${of.about}. Highest value ${of.show(highest(of))}.`;
   return html`<figure class="chart" id="${of.id}">
-    <figcaption><span class="chart-title">${of.title}</span><span class="chart-headline">${of.headline}</span><span class="aside">${of.about}</span></figcaption>
-    <svg class="plot" viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-labelledby="${of.id}-title ${of.id}-desc"><title id="${of.id}-title">${of.title}</title><desc id="${of.id}-desc">${summary}</desc><path class="ground" d="M0 ${HEIGHT}H${WIDTH}"/>${of.kind === 'bars' ? bars(of, top) : lines(of, top)}</svg>
-    <div class="axis" aria-hidden="true"><span>${first ? nameOf(of, first) : ''}</span><span>max ${of.show(highest(of))}</span><span>${last ? nameOf(of, last) : ''}</span></div>
-    ${legend(of)}
-    ${of.note ? html`<p class="aside">${of.note}</p>` : null}
-    ${figuresTable(of)}
-  </figure>`; // prettier-ignore
+    <figcaption>
+      <span class="chart-title">${of.title}</span><span class="chart-headline">${of.headline}</span
+      ><span class="aside">${of.about}</span>
+    </figcaption>
+    <svg
+      class="plot"
+      viewBox="0 0 ${WIDTH} ${HEIGHT}"
+      preserveAspectRatio="none"
+      role="img"
+      aria-labelledby="${of.id}-title ${of.id}-desc"
+    >
+      <title id="${of.id}-title">${of.title}</title>
+      <desc id="${of.id}-desc">${summary}</desc>
+      <path class="ground" d="M0 ${HEIGHT}H${WIDTH}" />
+      ${of.kind === 'bars' ? bars(of, top) : lines(of, top)}
+    </svg>
+    <div class="axis" aria-hidden="true">
+      <span>${first ? nameOf(of, first) : ''}</span><span>max ${of.show(highest(of))}</span
+      ><span>${last ? nameOf(of, last) : ''}</span>
+    </div>
+    ${legend(of)} ${of.note ? html`<p class="aside">${of.note}</p>` : null} ${figuresTable(of)}
+  </figure>`;
 }
 
 /** A share of a whole as a bar, with its text beside it. @param share from 0 to 1 */
 export function meter(share: number, text: string, tone: Series['tone'] = 'busy'): Html {
   const width = round(Math.min(1, Math.max(0, share)) * 100);
-  return html`<span class="meter"><svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false"><rect class="ground-fill" width="100" height="6"/><rect class="fill-${tone}" width="${width}" height="6"/></svg><span>${text}</span></span>`; // prettier-ignore
+  return html`<span class="meter"
+    ><svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true" focusable="false">
+      <rect class="ground-fill" width="100" height="6" />
+      <rect class="fill-${tone}" width="${width}" height="6" /></svg
+    ><span>${text}</span></span
+  >`;
 }

@@ -30,18 +30,16 @@ const input = ({ name, placeholder }: Filter, value: string): Html =>
     spellcheck: 'false',
   })} />`;
 
-const select = (
-  name: string,
-  options: Readonly<Record<string, string>>,
-  value: string,
-): Html => html`<select${attributes({ id: `filter-${name}`, name })}>${Object.entries(options).map(
-  ([key, text]) => html`<option${attributes({ value: key, selected: key === value })}>${text}</option>`,
-)}</select>`; // prettier-ignore
+const select = (name: string, options: Readonly<Record<string, string>>, value: string): Html =>
+  html`<select${attributes({ id: `filter-${name}`, name })}>${Object.entries(options).map(
+    ([key, text]) =>
+      html`<option${attributes({ value: key, selected: key === value })}>${text}</option>`,
+  )}</select>`;
 
 function fieldOf(filter: Filter, values: FilterValues): Html {
   const { name, label, options, wide } = filter;
   const value = values[name] ?? '';
-  return html`<div${attributes({ class: wide ? 'filter wide' : 'filter' })}><label for="filter-${name}">${label}</label>${options ? select(name, options, value) : input(filter, value)}</div>`; // prettier-ignore
+  return html`<div${attributes({ class: wide ? 'filter wide' : 'filter' })}><label for="filter-${name}">${label}</label>${options ? select(name, options, value) : input(filter, value)}</div>`;
 }
 
 /** Fields that are seldom needed, folded away. */
@@ -49,7 +47,7 @@ function rareFields(filters: readonly Filter[], values: FilterValues): Html | nu
   const rare = filters.filter((filter) => filter.rare);
   if (rare.length === 0) return null;
   const open = rare.some(({ name }) => values[name]);
-  return html`<details${attributes({ class: 'more-filters', open })}><summary>More filters</summary><div class="more-fields">${rare.map((filter) => fieldOf(filter, values))}</div></details>`; // prettier-ignore
+  return html`<details${attributes({ class: 'more-filters', open })}><summary>More filters</summary><div class="more-fields">${rare.map((filter) => fieldOf(filter, values))}</div></details>`;
 }
 
 /**
@@ -60,7 +58,10 @@ export function filterForm(path: string, filters: readonly Filter[], values: Fil
   const used = filters.some(({ name }) => values[name]);
   return html`<form class="filters" method="get" action="${path}" role="search">
     ${filters.filter(({ rare }) => !rare).map((filter) => fieldOf(filter, values))}
-    <div class="filter-buttons"><button class="button" type="submit">${icon('search')}Search</button>${used ? html`<a class="button plain" href="${path}">Clear</a>` : null}</div>
+    <div class="filter-buttons">
+      <button class="button" type="submit">${icon('search')}Search</button
+      >${used ? html`<a class="button plain" href="${path}">Clear</a>` : null}
+    </div>
     ${rareFields(filters, values)}
-  </form>`; // prettier-ignore
+  </form>`;
 }

@@ -7,8 +7,10 @@ const STROKES = {
   accounts: 'M10 10a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM4 17c.6-3.2 3-5 6-5s5.4 1.8 6 5',
   webhooks: 'M7 4v5a3 3 0 0 0 6 0V4M10 12v5M5 4h4M11 4h4',
   applications: 'M3 7l7-4 7 4v7l-7 4-7-4zM3 7l7 4 7-4M10 11v7',
-  capacity: 'M4 5c0-1.1 2.7-2 6-2s6 .9 6 2-2.7 2-6 2-6-.9-6-2ZM4 5v10c0 1.1 2.7 2 6 2s6-.9 6-2V5M4 10c0 1.1 2.7 2 6 2s6-.9 6-2',
-  operators: 'M7.5 10a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM2.5 16c.4-2.8 2.4-4.2 5-4.2s4.6 1.4 5 4.2M13 5.3a2.5 2.5 0 0 1 0 4.5M14.5 12c1.8.5 2.7 1.9 3 4',
+  capacity:
+    'M4 5c0-1.1 2.7-2 6-2s6 .9 6 2-2.7 2-6 2-6-.9-6-2ZM4 5v10c0 1.1 2.7 2 6 2s6-.9 6-2V5M4 10c0 1.1 2.7 2 6 2s6-.9 6-2',
+  operators:
+    'M7.5 10a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM2.5 16c.4-2.8 2.4-4.2 5-4.2s4.6 1.4 5 4.2M13 5.3a2.5 2.5 0 0 1 0 4.5M14.5 12c1.8.5 2.7 1.9 3 4',
   instance: 'M4 4h12v5H4zM4 11h12v5H4zM7 6.5v.1M7 13.5v.1',
   audit: 'M5 3h7l3 3v11H5zM8 9h4M8 12h4',
   logs: 'M3 6h7M14 6h3M3 14h3M10 14h7M12 4v4M8 12v4',
@@ -25,11 +27,20 @@ const STROKES = {
   right: 'm8 5 5 5-5 5',
   menu: 'M3 6h14M3 10h14M3 14h14',
   leave: 'M12 4H5v12h7M9 10h8m-3-3 3 3-3 3',
-} as const; // prettier-ignore
+} as const;
 
 export type IconName = keyof typeof STROKES;
 
 /** An icon, 16 pixels wide, in the colour of the text. Screen readers skip it. */
 export function icon(name: IconName): Html {
-  return html`<svg class="icon" viewBox="0 0 20 20" width="16" height="16" aria-hidden="true" focusable="false"><path d="${STROKES[name]}"/></svg>`; // prettier-ignore
+  return html`<svg
+    class="icon"
+    viewBox="0 0 20 20"
+    width="16"
+    height="16"
+    aria-hidden="true"
+    focusable="false"
+  >
+    <path d="${STROKES[name]}" />
+  </svg>`;
 }

@@ -66,9 +66,11 @@ describe('a chart', () => {
     const { text } = chart(of);
     expect(text).toContain('aria-labelledby="c-title c-desc"');
     expect(text).toContain('Highest value 5.');
-    expect(text).toMatch(/<th scope="row">03:40<\/th><td class="number">4<\/td><td class="number">1</);
+    expect(text).toMatch(
+      /<th scope="row">03:40<\/th><td class="number">4<\/td><td class="number">1</,
+    );
     expect(text).not.toContain('<th scope="row">03:41');
-  }); // prettier-ignore
+  });
 
   it('interrupts a line where a value is missing', () => {
     const values = [1, null, 2, 2];

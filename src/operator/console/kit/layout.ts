@@ -58,20 +58,41 @@ export interface Notice {
 }
 
 const noticeBox = ({ tone, text }: Notice): Html =>
-  html`<div class="notice notice-${tone}" role="${tone === 'bad' ? 'alert' : 'status'}">${icon(tone === 'bad' ? 'warning' : 'check')}<p>${text}</p></div>`; // prettier-ignore
+  html`<div class="notice notice-${tone}" role="${tone === 'bad' ? 'alert' : 'status'}">
+    ${icon(tone === 'bad' ? 'warning' : 'check')}
+    <p>${text}</p>
+  </div>`;
 
 function menu(viewer: Viewer, current: Section): Html {
   return html`<header class="bar">
     <a class="brand" href="/console">${BELL}<span>${PRODUCT}</span></a>
-    <button class="button plain menu-button" type="button" popovertarget="menu">${icon('menu')}Menu</button>
-    <nav class="menu" id="menu" popover aria-label="Console"><ul>${SECTIONS.map(
-      ({ id, path, label }) =>
-        html`<li><a${attributes({ href: path, 'aria-current': id === current ? 'page' : undefined })}>${icon(id)}${label}</a></li>`,
-    )}</ul>
-    <div class="viewer"><p><strong>${viewer.name}</strong>${viewer.role === 'operate' ? chip('busy', 'operate', 'check') : chip('idle', 'read only')}</p>
-      <a class="button plain" href="/console/password">${icon('key')}Your password</a>
-      <form method="post" action="/console/sign-out"><input type="hidden" name="csrf_token" value="${viewer.csrfToken}"/><button class="button plain" type="submit">${icon('leave')}Sign out</button></form></div></nav>
-  </header>`; // prettier-ignore
+    <button class="button plain menu-button" type="button" popovertarget="menu">
+      ${icon('menu')}Menu
+    </button>
+    <nav class="menu" id="menu" popover aria-label="Console">
+      <ul>
+        ${SECTIONS.map(
+          ({ id, path, label }) =>
+            html`<li><a${attributes({ href: path, 'aria-current': id === current ? 'page' : undefined })}>${icon(id)}${label}</a></li>`,
+        )}
+      </ul>
+      <div class="viewer">
+        <p>
+          <strong>${viewer.name}</strong
+          >${viewer.role === 'operate' ? chip('busy', 'operate', 'check') : chip('idle', 'read only')}
+        </p>
+        <a class="button plain" href="/console/password">${icon('key')}Your password</a>
+        <form method="post" action="/console/sign-out">
+          <input type="hidden" name="csrf_token" value="${viewer.csrfToken}" /><button
+            class="button plain"
+            type="submit"
+          >
+            ${icon('leave')}Sign out
+          </button>
+        </form>
+      </div>
+    </nav>
+  </header>`;
 }
 
 /**
@@ -86,19 +107,19 @@ export function documentOf(
   head: Html | null = null,
 ): string {
   return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8"/>
-<meta name="viewport" content="width=device-width, initial-scale=1"/>
-<meta name="color-scheme" content="light dark"/>
-<meta name="robots" content="noindex"/>
-<title>${title} · ${PRODUCT} console</title>
-<link rel="icon" href="${ICON_FILE.path}" type="image/svg+xml"/>
-<link rel="stylesheet" href="${STYLES_FILE.path}"/>
-${scripted ? html`<script src="${SCRIPT_FILE.path}" defer></script>` : null}${head}
-</head>
-${body}
-</html>`.text; // prettier-ignore
+    <html lang="en">
+      <head>
+        <meta charset="utf-8" />
+        <meta name="viewport" content="width=device-width, initial-scale=1" />
+        <meta name="color-scheme" content="light dark" />
+        <meta name="robots" content="noindex" />
+        <title>${title} · ${PRODUCT} console</title>
+        <link rel="icon" href="${ICON_FILE.path}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${STYLES_FILE.path}" />
+        ${scripted ? html`<script src="${SCRIPT_FILE.path}" defer></script>` : null}${head}
+      </head>
+      ${body}
+    </html>`.text;
 }
 
 /** Renders a page for an operator who has signed in. */
@@ -114,25 +135,33 @@ export function consolePage(viewer: Viewer, page: ConsolePage): string {
   return documentOf(
     title,
     html`<body class="console">
-<a class="skip" href="#content">Skip to the content</a>
-${menu(viewer, section)}
-<main id="content" tabindex="-1"${attributes({ 'data-refresh': refreshSeconds })}>
-${path}
-<div class="title"><h1>${title}</h1>${beside}</div>
-${lead ? html`<div class="lead">${lead}</div>` : null}
-${notice ? noticeBox(notice) : null}
-<div id="live">${body}</div>
-</main>
-</body>`,
+      <a class="skip" href="#content">Skip to the content</a>
+      ${menu(viewer, section)}
+      <main id="content" tabindex="-1" ${attributes({ 'data-refresh': refreshSeconds })}>
+        ${path}
+        <div class="title">
+          <h1>${title}</h1>
+          ${beside}
+        </div>
+        ${lead ? html`<div class="lead">${lead}</div>` : null} ${notice ? noticeBox(notice) : null}
+        <div id="live">${body}</div>
+      </main>
+    </body>`,
     true,
-  ); // prettier-ignore
+  );
 }
 
 /** Renders a page without the menu: the sign-in, and errors before it. */
 export function plainPage(title: string, body: Html): string {
   return documentOf(
     title,
-    html`<body class="alone"><main class="card"><p class="brand">${BELL}<span>${PRODUCT} console</span></p><h1>${title}</h1>${body}</main></body>`,
+    html`<body class="alone">
+      <main class="card">
+        <p class="brand">${BELL}<span>${PRODUCT} console</span></p>
+        <h1>${title}</h1>
+        ${body}
+      </main>
+    </body>`,
     false,
-  ); // prettier-ignore
+  );
 }

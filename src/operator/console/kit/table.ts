@@ -31,7 +31,10 @@ export interface Empty {
 }
 
 export const emptyState = ({ title, text }: Empty): Html =>
-  html`<div class="empty"><p class="empty-title">${title}</p><p>${text}</p></div>`; // prettier-ignore
+  html`<div class="empty">
+    <p class="empty-title">${title}</p>
+    <p>${text}</p>
+  </div>`;
 
 /** On narrow screens, so many numbers stand side by side. */
 const MANY_NUMBERS = 3;
@@ -50,24 +53,38 @@ export function table<T>(
   if (rows.length === 0) return emptyState(empty);
   const numbers = columns.filter(({ kind }) => kind === 'number').length;
   const cell = ({ title, kind, cell: render }: Column<T>, row: T): Html =>
-    html`<td role="cell"${attributes({ class: kind, 'data-title': title || undefined })}><div class="cell">${render(row)}</div></td>`; // prettier-ignore
+    html`<td role="cell" ${attributes({ class: kind, 'data-title': title || undefined })}>
+      <div class="cell">${render(row)}</div>
+    </td>`;
   return html`<div${attributes({ class: numbers >= MANY_NUMBERS ? 'table-frame many-numbers' : 'table-frame' })}><table role="table">
     <caption class="unseen">${caption}</caption>
     <thead role="rowgroup"><tr role="row">${columns.map(
       ({ title, kind }) =>
-        html`<th role="columnheader" scope="col"${attributes({ class: kind })}>${title || html`<span class="unseen">Details</span>`}</th>`,
+        html`<th role="columnheader" scope="col" ${attributes({ class: kind })}>
+          ${title || html`<span class="unseen">Details</span>`}
+        </th>`,
     )}</tr></thead>
-    <tbody role="rowgroup">${rows.map((row) => html`<tr role="row">${columns.map((column) => cell(column, row))}</tr>`)}</tbody>
-  </table></div>`; // prettier-ignore
+    <tbody role="rowgroup">${rows.map(
+      (row) =>
+        html`<tr role="row">
+          ${columns.map((column) => cell(column, row))}
+        </tr>`,
+    )}</tbody>
+  </table></div>`;
 }
 
 /** Names with values, as a description list. Values that render as nothing are left out. */
 export const facts = (entries: readonly (readonly [name: string, value: HtmlValue])[]): Html =>
-  html`<dl class="facts">${entries.map(([name, value]) =>
-    value === null || value === undefined || value === false || value === ''
-      ? null
-      : html`<div><dt>${name}</dt><dd>${value}</dd></div>`,
-  )}</dl>`; // prettier-ignore
+  html`<dl class="facts">
+    ${entries.map(([name, value]) =>
+      value === null || value === undefined || value === false || value === ''
+        ? null
+        : html`<div>
+            <dt>${name}</dt>
+            <dd>${value}</dd>
+          </div>`,
+    )}
+  </dl>`;
 
 /** The address of a page with filters. Empty values are left out. */
 export function address(
@@ -130,5 +147,5 @@ export function pager(
   return html`<nav class="pager" aria-label="Pages of the list">
     ${pageToken ? html`<a class="button small" href="${address(path, query)}">First page</a>` : null}
     ${next ? html`<a class="button small" rel="next" href="${next}">Next page ${icon('right')}</a>` : html`<span class="aside">End of the list</span>`}
-  </nav>`; // prettier-ignore
+  </nav>`;
 }

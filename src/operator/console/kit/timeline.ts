@@ -17,14 +17,23 @@ export interface Moment {
 }
 
 /** Words of a server that others run, verbatim. */
-export const verbatim = (words: string): Html => html`<pre class="verbatim" tabindex="0">${words}</pre>`; // prettier-ignore
+export const verbatim = (words: string): Html =>
+  html`<pre class="verbatim" tabindex="0">${words}</pre>`;
 
 /** What happened, in the given order. */
 export function timeline(moments: readonly Moment[], now: Date): Html {
   if (moments.length === 0)
     return emptyState({ title: 'Nothing has happened yet', text: 'Attempts appear here.' });
-  return html`<ol class="timeline">${moments.map(
-    ({ at, tone, title, details, words }) =>
-      html`<li class="moment moment-${tone}"><span class="moment-sign">${icon(SIGNS[tone])}</span><div class="moment-body"><p class="moment-title">${title}</p>${at ? html`<p class="moment-time"><time datetime="${at.toISOString()}">${absolute(at)}</time> · ${relative(at, now)}</p>` : null}${details}${words ? verbatim(words) : null}</div></li>`,
-  )}</ol>`; // prettier-ignore
+  return html`<ol class="timeline">
+    ${moments.map(
+      ({ at, tone, title, details, words }) =>
+        html`<li class="moment moment-${tone}">
+          <span class="moment-sign">${icon(SIGNS[tone])}</span>
+          <div class="moment-body">
+            <p class="moment-title">${title}</p>
+            ${at ? html`<p class="moment-time"><time datetime="${at.toISOString()}">${absolute(at)}</time> · ${relative(at, now)}</p>` : null}${details}${words ? verbatim(words) : null}
+          </div>
+        </li>`,
+    )}
+  </ol>`;
 }

@@ -35,39 +35,38 @@ export function accountsPage(
     title: 'Accounts',
     lead: 'Accounts of all applications, those in trouble first.',
     notice,
-    body: html`${filterForm(ACCOUNTS_PATH, ACCOUNT_FILTERS, filter)}
-      ${listCount(list, 'account')}
-      ${table(
-        'Accounts',
-        [
-          {
-            title: 'Account',
-            kind: 'main',
-            cell: ({ id, email, applicationName }) =>
-              html`<a href="${ACCOUNTS_PATH}/${id}">${twoLines(email)}</a>${subLine(applicationName)}`,
-          },
-          {
-            title: 'Health',
-            cell: ({ health, reason }) =>
-              html`${healthChip(health)}${subLine(reason)}`,
-          },
-          { title: 'Provider', cell: ({ provider }) => provider },
-          {
-            title: 'Sync',
-            cell: ({ syncState, syncLagSeconds }) =>
-              html`${syncState}${syncLagSeconds > 0 ? html`<span class="sub">${duration(syncLagSeconds * 1000)} behind</span>` : null}`,
-          },
-          { title: 'Connected', cell: ({ connectedAt }) => when(connectedAt, now) },
-          { title: 'Id', cell: ({ id }) => idLink(id, `${ACCOUNTS_PATH}/${id}`, 'account id') },
-        ],
-        list.items,
+    body: html`${filterForm(ACCOUNTS_PATH, ACCOUNT_FILTERS, filter)} ${listCount(list, 'account')}
+    ${table(
+      'Accounts',
+      [
         {
-          title: used ? 'No account matches' : 'No accounts yet',
-          text: used
-            ? html`Use fewer filters, or <a href="${ACCOUNTS_PATH}">show all accounts</a>.`
-            : 'An account appears here when a user connects a mailbox to an application.',
+          title: 'Account',
+          kind: 'main',
+          cell: ({ id, email, applicationName }) =>
+            html`<a href="${ACCOUNTS_PATH}/${id}">${twoLines(email)}</a
+              >${subLine(applicationName)}`,
         },
-      )}
-      ${pager(ACCOUNTS_PATH, filter, list)}`,
-  }; // prettier-ignore
+        {
+          title: 'Health',
+          cell: ({ health, reason }) => html`${healthChip(health)}${subLine(reason)}`,
+        },
+        { title: 'Provider', cell: ({ provider }) => provider },
+        {
+          title: 'Sync',
+          cell: ({ syncState, syncLagSeconds }) =>
+            html`${syncState}${syncLagSeconds > 0 ? html`<span class="sub">${duration(syncLagSeconds * 1000)} behind</span>` : null}`,
+        },
+        { title: 'Connected', cell: ({ connectedAt }) => when(connectedAt, now) },
+        { title: 'Id', cell: ({ id }) => idLink(id, `${ACCOUNTS_PATH}/${id}`, 'account id') },
+      ],
+      list.items,
+      {
+        title: used ? 'No account matches' : 'No accounts yet',
+        text: used
+          ? html`Use fewer filters, or <a href="${ACCOUNTS_PATH}">show all accounts</a>.`
+          : 'An account appears here when a user connects a mailbox to an application.',
+      },
+    )}
+    ${pager(ACCOUNTS_PATH, filter, list)}`,
+  };
 }

@@ -22,11 +22,26 @@ export function actionPage(viewer: Viewer, asked: AskedAction): ConsolePage {
 
 /** A field for the operator's reason. @param hint who sees it */
 export const reasonField = (hint: string): Html =>
-  html`<div><label for="reason">Reason (optional)</label><input id="reason" name="reason" type="text" maxlength="300" autocomplete="off"/><p class="hint">${hint}</p></div>`; // prettier-ignore
+  html`<div>
+    <label for="reason">Reason (optional)</label
+    ><input id="reason" name="reason" type="text" maxlength="300" autocomplete="off" />
+    <p class="hint">${hint}</p>
+  </div>`;
 
 /** A field in which the operator types a text, to show that this is meant. */
 export const typedField = (text: string): Html =>
-  html`<div><label for="confirm">To confirm, type ${text}</label><input id="confirm" name="confirm" type="text" required autocomplete="off" autocapitalize="none" spellcheck="false"/></div>`; // prettier-ignore
+  html`<div>
+    <label for="confirm">To confirm, type ${text}</label
+    ><input
+      id="confirm"
+      name="confirm"
+      type="text"
+      required
+      autocomplete="off"
+      autocapitalize="none"
+      spellcheck="false"
+    />
+  </div>`;
 
 /** A secret that is shown once, such as an access token. */
 export interface ShownSecret {
@@ -48,10 +63,15 @@ export function secretPage(shown: ShownSecret): ConsolePage {
     section,
     title,
     crumbs,
-    body: html`<section class="panel"><p>${text}</p>
-      <p class="secret"><span class="id"><code>${value}</code>${copyButton(value, what)}</span></p>${facts(more)}
-      <p class="aside">Copy it now. It is not shown again.</p></section>`,
-  }; // prettier-ignore
+    body: html`<section class="panel">
+      <p>${text}</p>
+      <p class="secret">
+        <span class="id"><code>${value}</code>${copyButton(value, what)}</span>
+      </p>
+      ${facts(more)}
+      <p class="aside">Copy it now. It is not shown again.</p>
+    </section>`,
+  };
 }
 
 /** How long a new access token works, in seconds. Empty: as the application has set. */
@@ -64,5 +84,13 @@ export const TOKEN_LIFETIMES = {
 
 /** The fields of a new access token. */
 export const tokenFields = (): Html =>
-  html`<div><label for="lifetime">It works for</label><select id="lifetime" name="lifetime">${Object.entries(TOKEN_LIFETIMES).map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></div>
-    <label class="check"><input type="checkbox" name="revoke_others" value="true"/> Revoke all other tokens of the account, for example if one was lost</label>`; // prettier-ignore
+  html`<div>
+      <label for="lifetime">It works for</label
+      ><select id="lifetime" name="lifetime">
+        ${Object.entries(TOKEN_LIFETIMES).map(([value, text]) => html`<option value="${value}">${text}</option>`)}
+      </select>
+    </div>
+    <label class="check"
+      ><input type="checkbox" name="revoke_others" value="true" /> Revoke all other tokens of the
+      account, for example if one was lost</label
+    >`;

@@ -26,12 +26,21 @@ export const APPLICATION_FILTERS: readonly Filter[] = [
   {
     name: 'state',
     label: 'State',
-    options: { '': 'All', active: 'active', 'sending-paused': 'sending paused', suspended: 'suspended', deleting: 'being deleted' },
+    options: {
+      '': 'All',
+      active: 'active',
+      'sending-paused': 'sending paused',
+      suspended: 'suspended',
+      deleting: 'being deleted',
+    },
   },
-]; // prettier-ignore
+];
 
 function stateChip({ deletion, suspended, sendingPaused }: ApplicationItem): Html {
-  if (deletion) return deletion.finishedAt ? chip('idle', 'deleted') : chip('warning', 'being deleted', 'clock'); // prettier-ignore
+  if (deletion)
+    return deletion.finishedAt
+      ? chip('idle', 'deleted')
+      : chip('warning', 'being deleted', 'clock');
   if (suspended) return chip('warning', 'suspended', 'pause');
   return sendingPaused ? chip('idle', 'sending paused', 'pause') : chip('good', 'active');
 }
@@ -72,37 +81,41 @@ export function applicationsPage(
     title: 'Applications',
     notice,
     body: html`${actionBar(viewer, [{ path: `${APPLICATIONS_PATH}/new`, label: 'Create an application…' }])}
-      ${filterForm(APPLICATIONS_PATH, APPLICATION_FILTERS, filter)}
-      ${listCount(list, 'application')}
-      ${table<ApplicationItem>(
-        'Applications',
-        [
-          {
-            title: 'Application',
-            kind: 'main',
-            cell: ({ id, name, clientId }) =>
-              html`<a href="${applicationPath(id)}">${twoLines(name)}</a><span class="sub"><span class="id"><code>${clientId}</code>${copyButton(clientId, 'client id')}</span></span>`,
-          },
-          { title: 'State', cell: stateChip },
-          { title: 'Plan', cell: ({ plan }) => plan },
-          { title: 'Accounts', kind: 'number', cell: ({ accounts }) => count(accounts) },
-          {
-            title: 'Sign-in needed',
-            kind: 'number',
-            cell: ({ invalidAccounts }) => count(invalidAccounts),
-          },
-          { title: 'Created', cell: ({ createdAt }) => when(createdAt, now) },
-        ],
-        list.items,
+    ${filterForm(APPLICATIONS_PATH, APPLICATION_FILTERS, filter)} ${listCount(list, 'application')}
+    ${table<ApplicationItem>(
+      'Applications',
+      [
         {
-          title: used ? 'No application matches' : 'No applications yet',
-          text: used
-            ? html`Use fewer filters, or <a href="${APPLICATIONS_PATH}">show all</a>.`
-            : 'An application connects accounts of its users. Create the first one.',
+          title: 'Application',
+          kind: 'main',
+          cell: ({ id, name, clientId }) =>
+            html`<a href="${applicationPath(id)}">${twoLines(name)}</a
+              ><span class="sub"
+                ><span class="id"
+                  ><code>${clientId}</code>${copyButton(clientId, 'client id')}</span
+                ></span
+              >`,
         },
-      )}
-      ${pager(APPLICATIONS_PATH, filter, list)}`,
-  }; // prettier-ignore
+        { title: 'State', cell: stateChip },
+        { title: 'Plan', cell: ({ plan }) => plan },
+        { title: 'Accounts', kind: 'number', cell: ({ accounts }) => count(accounts) },
+        {
+          title: 'Sign-in needed',
+          kind: 'number',
+          cell: ({ invalidAccounts }) => count(invalidAccounts),
+        },
+        { title: 'Created', cell: ({ createdAt }) => when(createdAt, now) },
+      ],
+      list.items,
+      {
+        title: used ? 'No application matches' : 'No applications yet',
+        text: used
+          ? html`Use fewer filters, or <a href="${APPLICATIONS_PATH}">show all</a>.`
+          : 'An application connects accounts of its users. Create the first one.',
+      },
+    )}
+    ${pager(APPLICATIONS_PATH, filter, list)}`,
+  };
 }
 
 function actionsFor({ id, suspended, sendingPaused, deletion }: ApplicationDetail): ActionLink[] {
@@ -127,13 +140,16 @@ function deletionPanel({ deletion }: ApplicationDetail, now: Date): Html | null 
   if (!deletion) return null;
   const { requestedAt, requestedBy, accounts, accountsDeleted, step, finishedAt, lastError } =
     deletion;
-  return html`<section class="panel"><h2>Deletion</h2>${facts([
-    ['Begun', html`${exactly(requestedAt, now)} by ${requestedBy}`],
-    ['Accounts', `${count(accountsDeleted)} of ${count(accounts)} deleted`],
-    ['Step', step],
-    ['Finished', finishedAt && exactly(finishedAt, now)],
-    ['Last error', lastError],
-  ])}</section>`; // prettier-ignore
+  return html`<section class="panel">
+    <h2>Deletion</h2>
+    ${facts([
+      ['Begun', html`${exactly(requestedAt, now)} by ${requestedBy}`],
+      ['Accounts', `${count(accountsDeleted)} of ${count(accounts)} deleted`],
+      ['Step', step],
+      ['Finished', finishedAt && exactly(finishedAt, now)],
+      ['Last error', lastError],
+    ])}
+  </section>`;
 }
 
 /** What the page of an application shows besides the application. */
@@ -161,22 +177,69 @@ export function applicationPage(
     crumbs: [{ path: APPLICATIONS_PATH, label: 'Applications' }],
     notice,
     body: html`${actionBar(viewer, actionsFor(application))}
-      <div class="columns"><div class="stack">${deletionPanel(application, now)}
-      <section class="panel"><h2>Application</h2>${facts([
-        ['Client id', html`<span class="id"><code>${clientId}</code>${copyButton(clientId, 'client id')}</span>`],
-        ['Id', wholeId(id, 'application id')],
-        ['Plan', application.plan],
-        ['Features', application.features.join(', ') || 'none'],
-        ['Region', application.region],
-        ['Created', exactly(application.createdAt, now)],
-        ['Sending paused', holdText(application.sendingPaused, now)],
-        ['Suspended', holdText(application.suspended, now)],
-        ['Redirect addresses', application.redirectUris.length > 0 ? application.redirectUris.map((uri) => html`<div><code>${uri}</code></div>`) : 'none'],
-        ['Scopes it may ask for', application.allowedScopes?.join(', ') ?? 'all'],
-        ['Integrations', application.integrations.map(({ name, provider }) => `${name} (${provider})`).join(', ') || 'none'],
-      ])}</section></div>
-      <div class="stack">${apiUsePanel(use)}${ceilingsPanel(viewer, applicationPath(id), ceilings, use.items)}<section class="panel"><h2>Accounts</h2><p><a href="${accounts}">${counted(application.accounts, 'account')}</a>${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}</p>${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}</section>
-      <section class="panel"><h2>Webhooks</h2><p><a href="${hooks}">${counted(webhooks.active + webhooks.failing + webhooks.failed, 'webhook')}</a>: ${count(webhooks.active)} active, ${count(webhooks.failing)} failing, ${count(webhooks.failed)} switched off</p></section>
-      <section class="panel"><h2>Audit log</h2><p><a href="${address('/console/audit', { application: id })}">What was done to this application</a></p></section></div></div>`,
-  }; // prettier-ignore
+      <div class="columns">
+        <div class="stack">
+          ${deletionPanel(application, now)}
+          <section class="panel">
+            <h2>Application</h2>
+            ${facts([
+              [
+                'Client id',
+                html`<span class="id"
+                  ><code>${clientId}</code>${copyButton(clientId, 'client id')}</span
+                >`,
+              ],
+              ['Id', wholeId(id, 'application id')],
+              ['Plan', application.plan],
+              ['Features', application.features.join(', ') || 'none'],
+              ['Region', application.region],
+              ['Created', exactly(application.createdAt, now)],
+              ['Sending paused', holdText(application.sendingPaused, now)],
+              ['Suspended', holdText(application.suspended, now)],
+              [
+                'Redirect addresses',
+                application.redirectUris.length > 0
+                  ? application.redirectUris.map((uri) => html`<div><code>${uri}</code></div>`)
+                  : 'none',
+              ],
+              ['Scopes it may ask for', application.allowedScopes?.join(', ') ?? 'all'],
+              [
+                'Integrations',
+                application.integrations
+                  .map(({ name, provider }) => `${name} (${provider})`)
+                  .join(', ') || 'none',
+              ],
+            ])}
+          </section>
+        </div>
+        <div class="stack">
+          ${apiUsePanel(use)}${ceilingsPanel(viewer, applicationPath(id), ceilings, use.items)}
+          <section class="panel">
+            <h2>Accounts</h2>
+            <p>
+              <a href="${accounts}">${counted(application.accounts, 'account')}</a
+              >${application.invalidAccounts > 0 ? html`, <a href="${invalid}">${count(application.invalidAccounts)} need to sign in again</a>` : null}
+            </p>
+            ${application.pausedMessages > 0 ? html`<p>${counted(application.pausedMessages, 'message')} wait because sending is paused.</p>` : null}
+          </section>
+          <section class="panel">
+            <h2>Webhooks</h2>
+            <p>
+              <a href="${hooks}"
+                >${counted(webhooks.active + webhooks.failing + webhooks.failed, 'webhook')}</a
+              >: ${count(webhooks.active)} active, ${count(webhooks.failing)} failing,
+              ${count(webhooks.failed)} switched off
+            </p>
+          </section>
+          <section class="panel">
+            <h2>Audit log</h2>
+            <p>
+              <a href="${address('/console/audit', { application: id })}"
+                >What was done to this application</a
+              >
+            </p>
+          </section>
+        </div>
+      </div>`,
+  };
 }

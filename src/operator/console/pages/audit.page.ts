@@ -31,7 +31,9 @@ const valueText = (value: unknown): string =>
 const detailList = (details: AuditItem['details']): Html | null => {
   const entries = Object.entries(details).filter(([, value]) => value !== null);
   if (entries.length === 0) return null;
-  return html`<span class="sub">${entries.map(([name, value]) => `${name}: ${valueText(value)}`).join(' · ')}</span>`; // prettier-ignore
+  return html`<span class="sub"
+    >${entries.map(([name, value]) => `${name}: ${valueText(value)}`).join(' · ')}</span
+  >`;
 };
 
 const PAGES: Readonly<Record<string, string>> = {
@@ -57,21 +59,34 @@ export function auditPage(list: ListPage<AuditItem>, filter: FilterValues, now: 
     title: 'Audit log',
     lead: 'Who did what. Entries are never changed.',
     body: html`${filterForm(AUDIT_PATH, AUDIT_FILTERS, filter)}
-      ${listCount(list, 'entry', 'entries')}
-      ${table<AuditItem>(
-        'Audit log',
-        [
-          { title: 'Action', kind: 'main', cell: ({ action, details }) => html`<code>${action}</code>${detailList(details)}` },
-          { title: 'Target', kind: 'wide', cell: targetCell },
-          { title: 'Done by', kind: 'wide', cell: ({ actor }) => html`${actor.name}<span class="sub">${actor.kind}${actor.address ? `, ${actor.address}` : null}</span>` },
-          { title: 'When', cell: ({ at }) => exactly(at, now) },
-        ],
-        list.items,
+    ${listCount(list, 'entry', 'entries')}
+    ${table<AuditItem>(
+      'Audit log',
+      [
         {
-          title: used ? 'No entry matches' : 'No entries yet',
-          text: used ? html`Use fewer filters, or <a href="${AUDIT_PATH}">show all entries</a>.` : 'What operators, applications and tokens do appears here.',
+          title: 'Action',
+          kind: 'main',
+          cell: ({ action, details }) => html`<code>${action}</code>${detailList(details)}`,
         },
-      )}
-      ${pager(AUDIT_PATH, filter, list)}`,
-  }; // prettier-ignore
+        { title: 'Target', kind: 'wide', cell: targetCell },
+        {
+          title: 'Done by',
+          kind: 'wide',
+          cell: ({ actor }) =>
+            html`${actor.name}<span class="sub"
+                >${actor.kind}${actor.address ? `, ${actor.address}` : null}</span
+              >`,
+        },
+        { title: 'When', cell: ({ at }) => exactly(at, now) },
+      ],
+      list.items,
+      {
+        title: used ? 'No entry matches' : 'No entries yet',
+        text: used
+          ? html`Use fewer filters, or <a href="${AUDIT_PATH}">show all entries</a>.`
+          : 'What operators, applications and tokens do appears here.',
+      },
+    )}
+    ${pager(AUDIT_PATH, filter, list)}`,
+  };
 }

@@ -22,12 +22,25 @@ function diskPanel(capacity: Capacity): Html {
   const { disk, databaseBytes, bytesPerDay } = capacity;
   const { limitBytes, freeBytes } = disk;
   const used = limitBytes === null || freeBytes === null ? null : 1 - freeBytes / limitBytes;
-  return html`<section class="panel"><h2>Disk</h2><dl class="tally">
-    <div class="tally-main"><dt>Database</dt><dd>${size(databaseBytes)}</dd></div>
-    <div><dt>Growth a day</dt><dd>${growth(bytesPerDay)}</dd></div>
-    <div><dt>Free</dt><dd>${freeBytes === null ? 'unknown' : size(freeBytes)}</dd></div></dl>
+  return html`<section class="panel">
+    <h2>Disk</h2>
+    <dl class="tally">
+      <div class="tally-main">
+        <dt>Database</dt>
+        <dd>${size(databaseBytes)}</dd>
+      </div>
+      <div>
+        <dt>Growth a day</dt>
+        <dd>${growth(bytesPerDay)}</dd>
+      </div>
+      <div>
+        <dt>Free</dt>
+        <dd>${freeBytes === null ? 'unknown' : size(freeBytes)}</dd>
+      </div>
+    </dl>
     ${used === null ? html`<p class="hint">PostgreSQL does not know the size of its disk. Set <code>DATABASE_DISK_GB</code>, and this page says when the disk is full.</p>` : meter(used, `${Math.round(used * 100)} % of ${size(limitBytes ?? 0)} used`, used > NEARLY_FULL ? 'bad' : 'busy')}
-    <p>${forecast(capacity)}</p></section>`; // prettier-ignore
+    <p>${forecast(capacity)}</p>
+  </section>`;
 }
 
 const historyChart = ({ history, databaseBytes }: Capacity): Html | null =>
@@ -58,17 +71,22 @@ const tableTable = (tables: readonly TableSize[], total: number): Html =>
         title: 'Table',
         kind: 'main',
         cell: ({ table: name, bytes }) =>
-          html`<code>${name}</code>${meter(shareOf(bytes, total), `${Math.round(shareOf(bytes, total) * 100)} %`)}`,
+          html`<code>${name}</code
+            >${meter(shareOf(bytes, total), `${Math.round(shareOf(bytes, total) * 100)} %`)}`,
       },
       { title: 'Size', kind: 'number', cell: ({ bytes }) => size(bytes) },
       { title: 'Indexes', kind: 'number', cell: ({ indexBytes }) => size(indexBytes) },
-      { title: 'Rows', kind: 'number', cell: ({ rows }) => (rows === null ? '–' : `≈ ${count(rows)}`) },
+      {
+        title: 'Rows',
+        kind: 'number',
+        cell: ({ rows }) => (rows === null ? '–' : `≈ ${count(rows)}`),
+      },
       { title: 'Dead rows', kind: 'number', cell: ({ deadRows }) => count(deadRows) },
       { title: 'A day', kind: 'number', cell: ({ bytesPerDay }) => growth(bytesPerDay) },
     ],
     tables,
     { title: 'No tables yet', text: 'Sizes appear after the first sample.' },
-  ); // prettier-ignore
+  );
 
 const retentionTable = (retention: readonly Retention[]): Html =>
   table<Retention>(
@@ -93,8 +111,21 @@ export function capacityPage(capacity: Capacity): ConsolePage {
     section: 'capacity',
     title: 'Capacity',
     body: html`<div class="columns">${diskPanel(capacity)}${historyChart(capacity)}</div>
-      <section class="panel"><h2>Largest tables</h2>${tableTable(tables.slice(0, SHOWN_TABLES), databaseBytes)}</section>
-      ${tables.length > SHOWN_TABLES ? html`<details class="panel folded"><summary>${counted(tables.length - SHOWN_TABLES, 'smaller table')}</summary>${tableTable(tables.slice(SHOWN_TABLES), databaseBytes)}</details>` : null}
-      <section class="panel"><h2>What is deleted</h2>${retentionTable(capacity.retention)}</section>`,
-  }; // prettier-ignore
+      <section class="panel">
+        <h2>Largest tables</h2>
+        ${tableTable(tables.slice(0, SHOWN_TABLES), databaseBytes)}
+      </section>
+      ${
+        tables.length > SHOWN_TABLES
+          ? html`<details class="panel folded">
+              <summary>${counted(tables.length - SHOWN_TABLES, 'smaller table')}</summary>
+              ${tableTable(tables.slice(SHOWN_TABLES), databaseBytes)}
+            </details>`
+          : null
+      }
+      <section class="panel">
+        <h2>What is deleted</h2>
+        ${retentionTable(capacity.retention)}
+      </section>`,
+  };
 }

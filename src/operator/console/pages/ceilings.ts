@@ -62,6 +62,6 @@ export const ceilingFields = (ceilings: readonly ApplicationCeiling[]): Html =>
     </div>
     <div>
       <label for="units">Ceiling of a day (UTC)</label
-      ><input${attributes({ id: 'units', name: 'units', type: 'number', min: '0', max: String(MOST_CEILING), step: '1', autocomplete: 'off' })}/>
+      ><input${attributes({ id: 'units', name: 'units', type: 'number', min: '0', max: String(MOST_CEILING), step: '1', autocomplete: 'off' })} />
       <p class="hint">0: no ceiling. Empty: the ceiling of the setting applies again.</p>
-    </div>`; // prettier-ignore
+    </div>`;

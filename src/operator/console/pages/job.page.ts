@@ -54,38 +54,71 @@ const recipientFacts = (job: JobDetails): Html | null => {
   const { recipients, recipientCount, accepted, refused } = job;
   if (recipientCount === 0) return null;
   const more = recipientCount - recipients.length;
-  return html`<section class="panel"><h2>Recipients</h2>${facts([
-    ['All', `${recipients.join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`],
-    ['Have it', accepted.join(', ')],
-    [
-      'Refused',
-      refused.length > 0 &&
-        html`<ul class="reasons">${refused.map(({ email, reason }) => html`<li>${email}: ${reason}</li>`)}</ul>`,
-    ],
-  ])}</section>`; // prettier-ignore
+  return html`<section class="panel">
+    <h2>Recipients</h2>
+    ${facts([
+      ['All', `${recipients.join(', ')}${more > 0 ? ` and ${count(more)} more` : ''}`],
+      ['Have it', accepted.join(', ')],
+      [
+        'Refused',
+        refused.length > 0 &&
+          html`<ul class="reasons">
+            ${refused.map(({ email, reason }) => html`<li>${email}: ${reason}</li>`)}
+          </ul>`,
+      ],
+    ])}
+  </section>`;
 };
 
 const jobFacts = (job: JobDetails, now: Date): Html =>
-  html`<section class="panel"><h2>Job</h2>${facts([
-    ['Id', wholeId(job.id, 'job id')],
-    ['Account', html`<a href="/console/accounts/${job.accountId}">${job.accountEmail}</a>`],
-    ['Application', html`<a href="/console/applications/${job.applicationId}">${job.applicationName}</a>`],
-    ['Action', job.action.replaceAll('_', ' ')],
-    ['Accepted', exactly(job.acceptedAt, now)],
-    ['Due', job.dueAt && exactly(job.dueAt, now)],
-    ['Next attempt', job.nextAt && exactly(job.nextAt, now)],
-    ['Retried until', job.retryLimitAt && exactly(job.retryLimitAt, now)],
-    ['Attempts', count(job.attempts)],
-    ['Route', job.route],
-    ['Message-ID', job.messageIdHeader && html`<span class="id"><code>${job.messageIdHeader}</code>${copyButton(job.messageIdHeader, 'Message-ID')}</span>`],
-    [job.object ? `Its ${job.object.replaceAll('_', ' ')}` : 'Object', job.objectId && wholeId(job.objectId, 'id of the object')],
-    ['Worker', job.worker && html`${job.worker.id}${job.worker.seenAt ? html` <span class="aside">heartbeat ${relative(job.worker.seenAt, now)}</span>` : null}`],
-  ])}</section>`; // prettier-ignore
+  html`<section class="panel">
+    <h2>Job</h2>
+    ${facts([
+      ['Id', wholeId(job.id, 'job id')],
+      ['Account', html`<a href="/console/accounts/${job.accountId}">${job.accountEmail}</a>`],
+      [
+        'Application',
+        html`<a href="/console/applications/${job.applicationId}">${job.applicationName}</a>`,
+      ],
+      ['Action', job.action.replaceAll('_', ' ')],
+      ['Accepted', exactly(job.acceptedAt, now)],
+      ['Due', job.dueAt && exactly(job.dueAt, now)],
+      ['Next attempt', job.nextAt && exactly(job.nextAt, now)],
+      ['Retried until', job.retryLimitAt && exactly(job.retryLimitAt, now)],
+      ['Attempts', count(job.attempts)],
+      ['Route', job.route],
+      [
+        'Message-ID',
+        job.messageIdHeader &&
+          html`<span class="id"
+            ><code>${job.messageIdHeader}</code
+            >${copyButton(job.messageIdHeader, 'Message-ID')}</span
+          >`,
+      ],
+      [
+        job.object ? `Its ${job.object.replaceAll('_', ' ')}` : 'Object',
+        job.objectId && wholeId(job.objectId, 'id of the object'),
+      ],
+      [
+        'Worker',
+        job.worker &&
+          html`${job.worker.id}${job.worker.seenAt ? html` <span class="aside">heartbeat ${relative(job.worker.seenAt, now)}</span>` : null}`,
+      ],
+    ])}
+  </section>`;
 
 /** Why an open job waits, if its account is the cause. */
 const closedNote = ({ accountClosed }: JobDetails, now: Date): Html | null =>
   accountClosed &&
-  html`<div class="confirm confirm-danger"><div><p>The circuit breaker of the account lets nothing through until ${exactly(accountClosed.until, now)}.</p>${accountClosed.reason ? html`<p>${accountClosed.reason}</p>` : null}</div></div>`; // prettier-ignore
+  html`<div class="confirm confirm-danger">
+    <div>
+      <p>
+        The circuit breaker of the account lets nothing through until
+        ${exactly(accountClosed.until, now)}.
+      </p>
+      ${accountClosed.reason ? html`<p>${accountClosed.reason}</p>` : null}
+    </div>
+  </div>`;
 
 const settlePath = (id: string): string => `${JOBS_PATH}/${id}/settle`;
 
@@ -140,19 +173,35 @@ export function jobPage(
     crumbs: [{ path: JOBS_PATH, label: 'Jobs' }],
     notice,
     body: html`${actionBar(viewer, [
-      ...actions.map(({ action, label }) => ({
-        path: jobActionPath(action, { id: job.id }),
-        label,
-        danger: action === 'cancel',
-      })),
-      ...(job.allowed.includes('settle') ? [{ path: settlePath(job.id), label: 'Settle…' }] : []),
-    ])}
+        ...actions.map(({ action, label }) => ({
+          path: jobActionPath(action, { id: job.id }),
+          label,
+          danger: action === 'cancel',
+        })),
+        ...(job.allowed.includes('settle') ? [{ path: settlePath(job.id), label: 'Settle…' }] : []),
+      ])}
       ${closedNote(job, now)}
-      <div class="columns"><section class="panel"><h2>Timeline</h2>${timeline(moments, now)}</section>
-      <div class="stack">${jobFacts(job, now)}${recipientFacts(job)}${
-        previewable
-          ? html`<section class="panel"><h2>Message</h2><p>The content is shown without scripts, forms and remote pictures. Reading it is recorded in the audit log.</p><p><a class="button" href="${JOBS_PATH}/${job.id}/message">Show the message</a></p></section>`
-          : null
-      }</div></div>`,
-  }; // prettier-ignore
+      <div class="columns">
+        <section class="panel">
+          <h2>Timeline</h2>
+          ${timeline(moments, now)}
+        </section>
+        <div class="stack">
+          ${jobFacts(job, now)}${recipientFacts(job)}${
+            previewable
+              ? html`<section class="panel">
+                  <h2>Message</h2>
+                  <p>
+                    The content is shown without scripts, forms and remote pictures. Reading it is
+                    recorded in the audit log.
+                  </p>
+                  <p>
+                    <a class="button" href="${JOBS_PATH}/${job.id}/message">Show the message</a>
+                  </p>
+                </section>`
+              : null
+          }
+        </div>
+      </div>`,
+  };
 }

@@ -65,23 +65,24 @@ export const jobColumns = (now: Date): Column<JobSummary>[] => [
     title: 'Job',
     kind: 'main',
     cell: (job) =>
-      html`<a href="${jobPath(job.id)}">${twoLines(jobTitle(job))}</a>${subLine(job.recipientCount > 0 ? `to ${recipientsOf(job)}` : job.action.replaceAll('_', ' '))}`,
+      html`<a href="${jobPath(job.id)}">${twoLines(jobTitle(job))}</a
+        >${subLine(job.recipientCount > 0 ? `to ${recipientsOf(job)}` : job.action.replaceAll('_', ' '))}`,
   },
   {
     title: 'State',
-    cell: (job) =>
-      html`${jobChip(job)}${subLine(job.reason)}`,
+    cell: (job) => html`${jobChip(job)}${subLine(job.reason)}`,
   },
   {
     title: 'Account',
     kind: 'wide',
     cell: ({ accountId, accountEmail, applicationName }) =>
-      html`<a href="/console/accounts/${accountId}">${twoLines(accountEmail)}</a>${subLine(applicationName)}`,
+      html`<a href="/console/accounts/${accountId}">${twoLines(accountEmail)}</a
+        >${subLine(applicationName)}`,
   },
   { title: 'Due', cell: ({ dueAt, acceptedAt }) => when(dueAt ?? acceptedAt, now) },
   { title: 'Attempts', kind: 'number', cell: ({ attempts }) => count(attempts) },
   { title: 'Id', cell: ({ id }) => idLink(id, jobPath(id), 'job id') },
-]; // prettier-ignore
+];
 
 const ACTION_LABELS: Readonly<Record<JobActionName, string>> = {
   retry: 'Retry',
@@ -165,16 +166,20 @@ export function jobActionPage(
     title: `${label} ${result.changed === 0 ? 'jobs' : jobs}?`,
     crumbs: [{ path: back, label: filter['id'] ? 'Job' : 'Jobs' }],
     body: confirmBody(viewer, {
-      consequences: html`<p>${CONSEQUENCES[action]}</p>${result.nextPageToken === null ? null : html`<p>More jobs match than one step handles. Repeat the action for the rest.</p>`}`,
+      consequences: html`<p>${CONSEQUENCES[action]}</p>
+        ${result.nextPageToken === null ? null : html`<p>More jobs match than one step handles. Repeat the action for the rest.</p>`}`,
       dryRun: result,
       sample:
         result.sample.length > 0
-          ? html`<section class="panel"><h2>Some of them</h2>${table('Some of the jobs', jobColumns(now), result.sample, { title: '', text: '' })}</section>`
+          ? html`<section class="panel">
+              <h2>Some of them</h2>
+              ${table('Some of the jobs', jobColumns(now), result.sample, { title: '', text: '' })}
+            </section>`
           : undefined,
       path: jobActionPath(action, filter),
       button: `${label} ${jobs}`,
       danger: action === 'cancel',
       back,
     }),
-  }; // prettier-ignore
+  };
 }

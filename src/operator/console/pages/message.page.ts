@@ -61,13 +61,23 @@ export function messagePage(
       { path: JOBS_PATH, label: 'Jobs' },
       { path: `${JOBS_PATH}/${id}`, label: 'Job' },
     ],
-    body: html`<section class="panel" id="message-head">${headOf(message)}${message.headers ? folded('message-headers', 'Headers', message.headers) : null}</section>
-      <iframe class="preview" sandbox="" src="${contentPath(id)}" title="The content of the message" referrerpolicy="no-referrer"></iframe>
+    body: html`<section class="panel" id="message-head">
+        ${headOf(message)}${message.headers ? folded('message-headers', 'Headers', message.headers) : null}
+      </section>
+      <iframe
+        class="preview"
+        sandbox=""
+        src="${contentPath(id)}"
+        title="The content of the message"
+        referrerpolicy="no-referrer"
+      ></iframe>
       ${leftOutOf(leftOut)}
-      <section class="panel">${facts([
-        ['Job', wholeId(id, 'job id')],
-        ['Account', html`<a href="/console/accounts/${accountId}">${accountEmail}</a>`],
-        ['Audit log', 'This look at the message is recorded.'],
-      ])}</section>`,
-  }; // prettier-ignore
+      <section class="panel">
+        ${facts([
+          ['Job', wholeId(id, 'job id')],
+          ['Account', html`<a href="/console/accounts/${accountId}">${accountEmail}</a>`],
+          ['Audit log', 'This look at the message is recorded.'],
+        ])}
+      </section>`,
+  };
 }

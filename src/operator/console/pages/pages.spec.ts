@@ -48,7 +48,14 @@ const list = <T>(items: T[]) => ({
 });
 const plain = (words: string) => words;
 
-const NO_SENDS = { sent: 0, retried: 0, failed: 0, unknown: 0, lateP50Seconds: null, lateP99Seconds: null }; // prettier-ignore
+const NO_SENDS = {
+  sent: 0,
+  retried: 0,
+  failed: 0,
+  unknown: 0,
+  lateP50Seconds: null,
+  lateP99Seconds: null,
+};
 
 /** Every page, with the given words wherever others have written them. */
 function pages(viewer: Viewer, text: (words: string) => string): Record<string, string> {
@@ -141,12 +148,16 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
 describe('pages of the console', () => {
   it('escape every text that others have written', () => {
     for (const [name, page] of Object.entries(pages(OPERATOR, (words) => words + MARKUP))) {
-      expect([name, page.includes('<img'), page.includes('<script>')]).toEqual([name, false, false]);
+      expect([name, page.includes('<img'), page.includes('<script>')]).toEqual([
+        name,
+        false,
+        false,
+      ]);
       // A quote in a value would end its attribute.
       expect([name, page.includes(`"'>`)]).toEqual([name, false]);
       expect([name, page.includes('&lt;img') || name === 'log level']).toEqual([name, true]);
     }
-  }); // prettier-ignore
+  });
 
   it('have no styles and no handlers in their markup, which their policy would not allow', () => {
     for (const [name, page] of Object.entries(pages(OPERATOR, plain)))
@@ -225,11 +236,17 @@ describe('pages of the console', () => {
       webhooks: { active: 1, inactive: 0, failing: 0, failed: 0, paused: 1 },
       workers: overview.workers.slice(0, 1),
       lostWorkers: [],
-      sending: { ...overview.sending, figures: { ...overview.sending.figures, failed: 0, unknown: 0 } },
-    }; // prettier-ignore
+      sending: {
+        ...overview.sending,
+        figures: { ...overview.sending.figures, failed: 0, unknown: 0 },
+      },
+    };
     expect(concernsOf(well)).toEqual([]);
     const disk = { limitBytes: 100, source: 'setting', freeBytes: 9, fullAt: null } as const;
-    const minutes = well.sending.minutes.map(({ at }) => ({ at, figures: { ...NO_SENDS, retried: 1 } })); // prettier-ignore
+    const minutes = well.sending.minutes.map(({ at }) => ({
+      at,
+      figures: { ...NO_SENDS, retried: 1 },
+    }));
     const down = { ...well, disk, invalidAccounts: 1, sending: { ...well.sending, minutes } };
     expect(concernsOf(down).map(({ tone, title }) => [tone, title])).toEqual([
       ['bad', 'The disk of the database is 91 % full: 9 B left'],

@@ -35,14 +35,26 @@ export function signInPage({ name, to, error, oidc }: SignInForm): string {
     </div>`;
   return plainPage(
     'Sign in',
-    html`<p class="aside">For operators of this server.</p>${refused}
-      <form method="post" action="${SIGN_IN_PATH}">${hidden(to)}
+    html`<p class="aside">For operators of this server.</p>
+      ${refused}
+      <form method="post" action="${SIGN_IN_PATH}">
+        ${hidden(to)}
         ${field({}, { name: 'name', label: 'Name', value: name, autocomplete: 'username', required: true, autofocus: !name })}
         ${field({}, { name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', required: true, autofocus: Boolean(name) })}
-        <button class="button primary" type="submit">Sign in</button></form>
-      ${oidc ? html`<p class="or">or</p><a class="button" href="${address(`${SIGN_IN_PATH}/oidc`, { to })}">Sign in with your organization</a>` : null}
-      <p class="hint">No operator yet? On the server, run <code>carillon operator create --password</code>.</p>`,
-  ); // prettier-ignore
+        <button class="button primary" type="submit">Sign in</button>
+      </form>
+      ${
+        oidc
+          ? html`<p class="or">or</p>
+              <a class="button" href="${address(`${SIGN_IN_PATH}/oidc`, { to })}"
+                >Sign in with your organization</a
+              >`
+          : null
+      }
+      <p class="hint">
+        No operator yet? On the server, run <code>carillon operator create --password</code>.
+      </p>`,
+  );
 }
 
 /** What the button of a sign-in link sends. */

@@ -37,25 +37,63 @@ export interface ReplayForm {
 
 const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
   const { lastHour } = webhook;
-  return html`<section class="panel"><h2>Webhook</h2>${facts([
-    ['Id', wholeId(webhook.id, 'webhook id')],
-    ['Application', html`<a href="/console/applications/${webhook.applicationId}">${webhook.applicationName}</a>`],
-    ['Triggers', webhook.triggers.join(', ')],
-    ['Created', exactly(webhook.createdAt, now)],
-    ['Subscribed', exactly(webhook.subscribedAt, now)],
-    ['Last delivery', exactly(webhook.lastDeliveredAt, now)],
-    ['Failing since', webhook.failingSince && exactly(webhook.failingSince, now)],
-    ['Failures since then', webhook.failures > 0 ? count(webhook.failures) : null],
-    ['Replay reaches back to', exactly(webhook.replayableSince, now)],
-  ])}</section>
-  <section class="panel"><h2>Last hour</h2><dl class="tally"><div><dt>Backlog</dt><dd>${count(webhook.backlog)}${webhook.backlogIsMore ? '+' : ''}</dd></div><div><dt>Delivered</dt><dd>${count(lastHour.delivered)}</dd></div><div><dt>Repeated</dt><dd>${count(lastHour.retry)}</dd></div><div><dt>Given up</dt><dd>${count(lastHour.dropped)}</dd></div></dl></section>`; // prettier-ignore
+  return html`<section class="panel">
+      <h2>Webhook</h2>
+      ${facts([
+        ['Id', wholeId(webhook.id, 'webhook id')],
+        [
+          'Application',
+          html`<a href="/console/applications/${webhook.applicationId}"
+            >${webhook.applicationName}</a
+          >`,
+        ],
+        ['Triggers', webhook.triggers.join(', ')],
+        ['Created', exactly(webhook.createdAt, now)],
+        ['Subscribed', exactly(webhook.subscribedAt, now)],
+        ['Last delivery', exactly(webhook.lastDeliveredAt, now)],
+        ['Failing since', webhook.failingSince && exactly(webhook.failingSince, now)],
+        ['Failures since then', webhook.failures > 0 ? count(webhook.failures) : null],
+        ['Replay reaches back to', exactly(webhook.replayableSince, now)],
+      ])}
+    </section>
+    <section class="panel">
+      <h2>Last hour</h2>
+      <dl class="tally">
+        <div>
+          <dt>Backlog</dt>
+          <dd>${count(webhook.backlog)}${webhook.backlogIsMore ? '+' : ''}</dd>
+        </div>
+        <div>
+          <dt>Delivered</dt>
+          <dd>${count(lastHour.delivered)}</dd>
+        </div>
+        <div>
+          <dt>Repeated</dt>
+          <dd>${count(lastHour.retry)}</dd>
+        </div>
+        <div>
+          <dt>Given up</dt>
+          <dd>${count(lastHour.dropped)}</dd>
+        </div>
+      </dl>
+    </section>`;
 };
 
 function attemptItem(viewer: Viewer, webhook: WebhookDetails, one: WebhookAttemptInfo, now: Date) {
   const replay = address(`${webhookPath(webhook.id)}/replay`, { event_id: one.eventId });
-  return html`<li><p>${chip(TONES[one.outcome], WORDS[one.outcome])} ${one.httpStatus === null ? 'no answer' : html`status <strong>${one.httpStatus}</strong>`} after ${duration(one.tookMs)} <span class="aside">· attempt ${one.attempt} · ${when(one.startedAt, now)}</span></p>
-    <p class="aside">${one.trigger ?? 'event no longer stored'} ${shortId(one.eventId, 'event id')}${one.nextAt ? ` · next attempt ${relative(one.nextAt, now)}` : null}${viewer.role === 'operate' && one.trigger !== null ? html` · <a href="${replay}">Send again…</a>` : null}</p>
-    ${one.detail ? html`<p>${one.detail}</p>` : null}${one.response ? verbatim(one.response) : null}</li>`; // prettier-ignore
+  return html`<li>
+    <p>
+      ${chip(TONES[one.outcome], WORDS[one.outcome])}
+      ${one.httpStatus === null ? 'no answer' : html`status <strong>${one.httpStatus}</strong>`}
+      after ${duration(one.tookMs)}
+      <span class="aside">· attempt ${one.attempt} · ${when(one.startedAt, now)}</span>
+    </p>
+    <p class="aside">
+      ${one.trigger ?? 'event no longer stored'}
+      ${shortId(one.eventId, 'event id')}${one.nextAt ? ` · next attempt ${relative(one.nextAt, now)}` : null}${viewer.role === 'operate' && one.trigger !== null ? html` · <a href="${replay}">Send again…</a>` : null}
+    </p>
+    ${one.detail ? html`<p>${one.detail}</p>` : null}${one.response ? verbatim(one.response) : null}
+  </li>`;
 }
 
 /** One webhook: its deliveries with the receiver's answers. */
@@ -74,24 +112,61 @@ export function webhookPage(
     crumbs: [{ path: WEBHOOKS_PATH, label: 'Webhooks' }],
     notice,
     body: html`${actionBar(viewer, [
-      { path: `${path}/replay`, label: 'Replay…' },
-      webhook.state === 'active' || webhook.state === 'failing'
-        ? { path: `${path}/pause`, label: 'Stop deliveries…', danger: true }
-        : { path: `${path}/activate`, label: 'Activate…' },
-    ])}
-      <div class="columns"><section class="panel"><div class="panel-head"><h2>Attempts</h2><p>${outcome ? html`<a href="${path}">Show all attempts</a>` : html`<a href="${path}?outcome=dropped">Given up only</a>`}</p></div>${
-        attempts.items.length === 0
-          ? html`<p class="aside">No attempts are stored. They appear here when an event is delivered.</p>`
-          : html`<ul class="problems">${attempts.items.map((one) => attemptItem(viewer, webhook, one, now))}</ul>`
-      }${pager(path, { outcome }, attempts)}</section>
-      <div class="stack">${webhookFacts(webhook, now)}</div></div>`,
-  }; // prettier-ignore
+        { path: `${path}/replay`, label: 'Replay…' },
+        webhook.state === 'active' || webhook.state === 'failing'
+          ? { path: `${path}/pause`, label: 'Stop deliveries…', danger: true }
+          : { path: `${path}/activate`, label: 'Activate…' },
+      ])}
+      <div class="columns">
+        <section class="panel">
+          <div class="panel-head">
+            <h2>Attempts</h2>
+            <p>
+              ${outcome ? html`<a href="${path}">Show all attempts</a>` : html`<a href="${path}?outcome=dropped">Given up only</a>`}
+            </p>
+          </div>
+          ${
+            attempts.items.length === 0
+              ? html`<p class="aside">
+                  No attempts are stored. They appear here when an event is delivered.
+                </p>`
+              : html`<ul class="problems">
+                  ${attempts.items.map((one) => attemptItem(viewer, webhook, one, now))}
+                </ul>`
+          }${pager(path, { outcome }, attempts)}
+        </section>
+        <div class="stack">${webhookFacts(webhook, now)}</div>
+      </div>`,
+  };
 }
 
 const replayFields = ({ since, undeliveredOnly, eventId }: ReplayForm): Html =>
-  html`<div class="filter wide"><label for="since">Events since (UTC)</label><input id="since" name="since" type="datetime-local" value="${since}"/></div>
-    <div class="filter wide"><label for="event-id">Or one event, by its id</label><input id="event-id" name="event_id" type="text" value="${eventId}" autocomplete="off" spellcheck="false"/></div>
-    <div class="filter wide"><label class="check"><input type="checkbox" name="undelivered_only" value="true"${undeliveredOnly ? html` checked` : null}/> Only events that the receiver has not confirmed</label></div>`; // prettier-ignore
+  html`<div class="filter wide">
+      <label for="since">Events since (UTC)</label
+      ><input id="since" name="since" type="datetime-local" value="${since}" />
+    </div>
+    <div class="filter wide">
+      <label for="event-id">Or one event, by its id</label
+      ><input
+        id="event-id"
+        name="event_id"
+        type="text"
+        value="${eventId}"
+        autocomplete="off"
+        spellcheck="false"
+      />
+    </div>
+    <div class="filter wide">
+      <label class="check"
+        ><input
+          type="checkbox"
+          name="undelivered_only"
+          value="true"
+          ${undeliveredOnly ? html` checked` : null}
+        />
+        Only events that the receiver has not confirmed</label
+      >
+    </div>`;
 
 /** The form of a replay and, once it is filled in, the result of a dry run. */
 export function replayPage(
@@ -111,12 +186,21 @@ export function replayPage(
       { path, label: webhook.callbackUrl },
     ],
     notice,
-    body: html`<form class="filters" method="get" action="${path}/replay">${replayFields(form)}<div class="filter-buttons"><button class="button" type="submit">Show what this would send</button></div></form>
+    body: html`<form class="filters" method="get" action="${path}/replay">
+        ${replayFields(form)}
+        <div class="filter-buttons">
+          <button class="button" type="submit">Show what this would send</button>
+        </div>
+      </form>
       <p class="aside">Events are stored since ${absolute(webhook.replayableSince)}.</p>
       ${
         result &&
         confirmBody(viewer, {
-          consequences: html`<p>The receiver gets these events again, with the same ids, so that it can recognise those it has.</p>${result.running > 0 ? html`<p>${counted(result.running, 'delivery', 'deliveries')} of these events run at this moment and are left alone.</p>` : null}`,
+          consequences: html`<p>
+              The receiver gets these events again, with the same ids, so that it can recognise
+              those it has.
+            </p>
+            ${result.running > 0 ? html`<p>${counted(result.running, 'delivery', 'deliveries')} of these events run at this moment and are left alone.</p>` : null}`,
           dryRun: { matched: result.matched, changed: result.queued, skipped: [] },
           path: `${path}/replay`,
           hidden: form.eventId
@@ -126,5 +210,5 @@ export function replayPage(
           back: path,
         })
       }`,
-  }; // prettier-ignore
+  };
 }

@@ -17,9 +17,16 @@ export const WEBHOOK_FILTERS: readonly Filter[] = [
   {
     name: 'state',
     label: 'State',
-    options: { '': 'All', unwell: 'any failure since the last success', active: 'active', failing: 'failing', failed: 'switched off', inactive: 'inactive' },
+    options: {
+      '': 'All',
+      unwell: 'any failure since the last success',
+      active: 'active',
+      failing: 'failing',
+      failed: 'switched off',
+      inactive: 'inactive',
+    },
   },
-]; // prettier-ignore
+];
 
 /** The list of webhooks, failing ones first. */
 export function webhooksPage(
@@ -33,39 +40,39 @@ export function webhooksPage(
     title: 'Webhooks',
     lead: 'Webhooks of all applications, those that fail first.',
     notice,
-    body: html`${filterForm(WEBHOOKS_PATH, WEBHOOK_FILTERS, filter)}
-      ${listCount(list, 'webhook')}
-      ${table<WebhookSummary>(
-        'Webhooks',
-        [
-          {
-            title: 'Webhook',
-            kind: 'main',
-            cell: ({ id, callbackUrl, applicationName }) =>
-              html`<a href="${WEBHOOKS_PATH}/${id}">${twoLines(callbackUrl)}</a>${subLine(applicationName)}`,
-          },
-          {
-            title: 'State',
-            cell: ({ state, paused, lastFailure }) =>
-              html`${webhookChip({ state, paused })}${subLine(lastFailure)}`,
-          },
-          { title: 'Failing since', cell: ({ failingSince }) => when(failingSince, now) },
-          {
-            title: 'Backlog',
-            kind: 'number',
-            cell: ({ backlog, backlogIsMore }) => `${count(backlog)}${backlogIsMore ? '+' : ''}`,
-          },
-          { title: 'Oldest', cell: ({ oldestDueAt }) => when(oldestDueAt, now) },
-          { title: 'Id', cell: ({ id }) => idLink(id, `${WEBHOOKS_PATH}/${id}`, 'webhook id') },
-        ],
-        list.items,
+    body: html`${filterForm(WEBHOOKS_PATH, WEBHOOK_FILTERS, filter)} ${listCount(list, 'webhook')}
+    ${table<WebhookSummary>(
+      'Webhooks',
+      [
         {
-          title: used ? 'No webhook matches' : 'No webhooks yet',
-          text: used
-            ? html`Use fewer filters, or <a href="${WEBHOOKS_PATH}">show all webhooks</a>.`
-            : 'A webhook appears here when an application creates one.',
+          title: 'Webhook',
+          kind: 'main',
+          cell: ({ id, callbackUrl, applicationName }) =>
+            html`<a href="${WEBHOOKS_PATH}/${id}">${twoLines(callbackUrl)}</a
+              >${subLine(applicationName)}`,
         },
-      )}
-      ${pager(WEBHOOKS_PATH, filter, list)}`,
-  }; // prettier-ignore
+        {
+          title: 'State',
+          cell: ({ state, paused, lastFailure }) =>
+            html`${webhookChip({ state, paused })}${subLine(lastFailure)}`,
+        },
+        { title: 'Failing since', cell: ({ failingSince }) => when(failingSince, now) },
+        {
+          title: 'Backlog',
+          kind: 'number',
+          cell: ({ backlog, backlogIsMore }) => `${count(backlog)}${backlogIsMore ? '+' : ''}`,
+        },
+        { title: 'Oldest', cell: ({ oldestDueAt }) => when(oldestDueAt, now) },
+        { title: 'Id', cell: ({ id }) => idLink(id, `${WEBHOOKS_PATH}/${id}`, 'webhook id') },
+      ],
+      list.items,
+      {
+        title: used ? 'No webhook matches' : 'No webhooks yet',
+        text: used
+          ? html`Use fewer filters, or <a href="${WEBHOOKS_PATH}">show all webhooks</a>.`
+          : 'A webhook appears here when an application creates one.',
+      },
+    )}
+    ${pager(WEBHOOKS_PATH, filter, list)}`,
+  };
 }

@@ -54,8 +54,17 @@ const ATTRIBUTES: ReadonlySet<string> = new Set([
 
 /** Attributes of left out elements that show a text or lead somewhere. They are listed. */
 const TELLING: ReadonlySet<string> = new Set([
-  'action', 'alt', 'data', 'formaction', 'href', 'label', 'placeholder', 'src', 'srcdoc', 'value',
-]); // prettier-ignore
+  'action',
+  'alt',
+  'data',
+  'formaction',
+  'href',
+  'label',
+  'placeholder',
+  'src',
+  'srcdoc',
+  'value',
+]);
 
 /** Pictures that the message itself contains. */
 const OWN_PICTURE = /^data:image\/(?:png|gif|jpeg|webp);base64,[A-Za-z0-9+/=\s]*$/;

@@ -18,8 +18,12 @@ describe('KeyedLimit', () => {
     expect(begun).toEqual([0, 1, 2]);
     for (const [index, { resolve }] of gates.entries()) resolve(index);
     expect((await all).map(({ status }) => status)).toEqual([
-      'fulfilled', 'rejected', 'fulfilled', 'fulfilled', 'fulfilled',
-    ]); // prettier-ignore
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+    ]);
     expect(begun).toEqual([0, 1, 2, 3, 4]);
   });
 

@@ -13,9 +13,16 @@
  * - `unsupported`: the provider cannot do this at all
  */
 export const PROVIDER_ERROR_CODES = [
-  'auth-invalid', 'quota-exhausted', 'rate-limited', 'temporary', 'rejected', 'not-found', 'conflict',
-  'outcome-unknown', 'unsupported',
-] as const; // prettier-ignore
+  'auth-invalid',
+  'quota-exhausted',
+  'rate-limited',
+  'temporary',
+  'rejected',
+  'not-found',
+  'conflict',
+  'outcome-unknown',
+  'unsupported',
+] as const;
 export type ProviderErrorCode = (typeof PROVIDER_ERROR_CODES)[number];
 
 /** The last step that an attempt to send reached. */

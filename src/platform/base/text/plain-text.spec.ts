@@ -4,8 +4,16 @@ import { escapedJson, forTerminal, onOneLine, withoutControls } from './plain-te
 const DANGEROUS = [
   ...Array.from({ length: 32 }, (_, code) => code).filter((code) => code !== 0x09 && code !== 0x0a),
   ...Array.from({ length: 33 }, (_, index) => 0x7f + index),
-  0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
-].map((code) => String.fromCharCode(code)); // prettier-ignore
+  0x202a,
+  0x202b,
+  0x202c,
+  0x202d,
+  0x202e,
+  0x2066,
+  0x2067,
+  0x2068,
+  0x2069,
+].map((code) => String.fromCharCode(code));
 
 const OSC_52 = '\u001b]52;c;cm0gLXJmIH4=\u0007';
 

@@ -42,15 +42,20 @@ describe('readCertificate', () => {
       certFile: path.join(folder, 'cert.pem'),
       keyFile: path.join(folder, 'key.pem'),
     };
-    for (const [file, content] of [[files.certFile, cert], [files.keyFile, key]] as const) {
+    for (const [file, content] of [
+      [files.certFile, cert],
+      [files.keyFile, key],
+    ] as const) {
       fs.rmSync(file, { force: true });
       if (content !== null) fs.writeFileSync(file, content);
-    } // prettier-ignore
+    }
     const problems: string[] = [];
     return { certificate: readCertificate(files, problems), problems };
   }
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
-  const encrypted = privateKey.export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' }).toString(); // prettier-ignore
+  const encrypted = privateKey
+    .export({ type: 'pkcs8', format: 'pem', cipher: 'aes-256-cbc', passphrase: 'x' })
+    .toString();
 
   it('reads a certificate with its key', () => {
     expect(read(TEST_CERTIFICATE, TEST_KEY)).toEqual({

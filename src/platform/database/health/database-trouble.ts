@@ -18,8 +18,15 @@ const OWN_CODES = [OLD_TIMELINE, COMMITS_WAIT, UNCONFIRMED];
 /** SQLSTATE of a server that has no connection left. */
 export const TOO_MANY_CONNECTIONS = '53300';
 const NETWORK = [
-  'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH',
-]; // prettier-ignore
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+];
 
 /** Errors of the driver that have no code. */
 const MESSAGES =

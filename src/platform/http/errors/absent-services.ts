@@ -50,7 +50,8 @@ export function v3Error(
   { path, id }: Pick<Request, 'path' | 'id'>,
 ): V3Error | V3OauthError {
   const request_id = String(id);
-  const type = status === 404 ? 'not_found_error' : status >= 500 ? 'api_error' : 'invalid_request_error'; // prettier-ignore
+  const type =
+    status === 404 ? 'not_found_error' : status >= 500 ? 'api_error' : 'invalid_request_error';
   if (!/^\/v3\/connect\/(token|revoke)\/?$/.test(path))
     return { request_id, error: { type, message } };
   return {

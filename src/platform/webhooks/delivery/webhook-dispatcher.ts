@@ -5,9 +5,15 @@ import { parseRetryAfter } from '../../egress/retry-after.ts';
 import { newId } from '../../base/ids/ids.ts';
 import { Clock, monotonicMs } from '../../base/time/clock.ts';
 import {
-  type ClaimedRow, type Dispatcher, type Lease, type Outcome, PostponedError, type QueueTable, type RowLoading,
+  type ClaimedRow,
+  type Dispatcher,
+  type Lease,
+  type Outcome,
+  PostponedError,
+  type QueueTable,
+  type RowLoading,
   type Settled,
-} from '../../work/queue/dispatcher.ts'; // prettier-ignore
+} from '../../work/queue/dispatcher.ts';
 import { afterCommit, type Sql } from '../../database/sql.ts';
 import { annotateSpan } from '../../tracing/spans.ts';
 import { decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';

@@ -9,8 +9,12 @@ import { Batcher } from '../batcher.ts';
 import { ClaimComparison } from './claim-comparison.ts';
 import { ClaimPace, PAUSE_MS } from './claim-pace.ts';
 import {
-  type ClaimResultRow, type ClaimSummary, FIRST_SUSPECTS, MOST_CRASHES, MOST_PER_CLAIM,
-} from './claim-statement.ts'; // prettier-ignore
+  type ClaimResultRow,
+  type ClaimSummary,
+  FIRST_SUSPECTS,
+  MOST_CRASHES,
+  MOST_PER_CLAIM,
+} from './claim-statement.ts';
 import { HandOffs } from './hand-offs.ts';
 import { queueStatements } from './queue-statements.ts';
 import type { QueueName } from '../signals.ts';

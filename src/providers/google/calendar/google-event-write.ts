@@ -1,12 +1,28 @@
 import {
-  fieldsOf, type IcalAnswer, type IcalConferencing, type IcalFields, type IcalParticipant, type IcalWhen, UnwritableEventError,
-} from '../../../formats/ical/ical-fields.ts'; // prettier-ignore
+  fieldsOf,
+  type IcalAnswer,
+  type IcalConferencing,
+  type IcalFields,
+  type IcalParticipant,
+  type IcalWhen,
+  UnwritableEventError,
+} from '../../../formats/ical/ical-fields.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { EventContent, NativeMeeting } from '../../port/connector.ts';
 import {
-  CONFERENCE_PROPERTY, dateText, DAY_MS, emailOf, type GoogleAttendee, type GoogleEvent, googleEvent, hasUnstoredConference, isRule, MEET, readEvent,
+  CONFERENCE_PROPERTY,
+  dateText,
+  DAY_MS,
+  emailOf,
+  type GoogleAttendee,
+  type GoogleEvent,
+  googleEvent,
+  hasUnstoredConference,
+  isRule,
+  MEET,
+  readEvent,
   type StoredFields,
-} from './google-event.ts'; // prettier-ignore
+} from './google-event.ts';
 
 /* Writes the fields of the API as an event of Google Calendar. */
 

@@ -1,8 +1,13 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import {
-  type IcalAnswer, type IcalConferencing, type IcalFields, type IcalParticipant, type IcalStatus, type IcalWhen,
-} from '../../../formats/ical/ical-fields.ts'; // prettier-ignore
+  type IcalAnswer,
+  type IcalConferencing,
+  type IcalFields,
+  type IcalParticipant,
+  type IcalStatus,
+  type IcalWhen,
+} from '../../../formats/ical/ical-fields.ts';
 import { CONFERENCING_PROVIDERS, type MeetingDetails } from '../../port/conferencing-port.ts';
 
 /* Events of Google Calendar, and the fields of the API that they stand for. */

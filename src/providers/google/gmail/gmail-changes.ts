@@ -1,6 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../platform/base/time/clock.ts';
-import type { FailedMessage, MailChanges, ProviderAccount, RemoteFolder, RemoteMessage, Stall, SyncPassRequest } from '../../port/connector.ts'; // prettier-ignore
+import type {
+  FailedMessage,
+  MailChanges,
+  ProviderAccount,
+  RemoteFolder,
+  RemoteMessage,
+  Stall,
+  SyncPassRequest,
+} from '../../port/connector.ts';
 import { failedContent, isOfOneObject } from '../../rest/message-failures.ts';
 import type { GmailReader } from './gmail-api.ts';
 import { type GmailContents, type GmailMessage, MOST_NEW, stateOf } from './gmail-content.ts';

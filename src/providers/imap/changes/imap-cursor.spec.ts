@@ -1,5 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import { cutTop, decodeCursor, EMPTY_CURSOR, encodeCursor, type FolderState, isWithin, messageId, parseMessageId, uidSets } from './imap-cursor.ts'; // prettier-ignore
+import {
+  cutTop,
+  decodeCursor,
+  EMPTY_CURSOR,
+  encodeCursor,
+  type FolderState,
+  isWithin,
+  messageId,
+  parseMessageId,
+  uidSets,
+} from './imap-cursor.ts';
 
 const state: FolderState = {
   path: 'Grüße;1;2',
@@ -62,13 +72,35 @@ describe('a message id', () => {
 
 describe('ranges', () => {
   it('lose their top, or the whole first range', () => {
-    expect(cutTop([[5, 9], [1, 2]], 7)).toEqual([[5, 6], [1, 2]]); // prettier-ignore
-    expect(cutTop([[5, 9], [1, 2]], 5)).toEqual([[1, 2]]); // prettier-ignore
+    expect(
+      cutTop(
+        [
+          [5, 9],
+          [1, 2],
+        ],
+        7,
+      ),
+    ).toEqual([
+      [5, 6],
+      [1, 2],
+    ]);
+    expect(
+      cutTop(
+        [
+          [5, 9],
+          [1, 2],
+        ],
+        5,
+      ),
+    ).toEqual([[1, 2]]);
     expect(cutTop([], 5)).toEqual([]);
   });
 
   it('report the UIDs they contain', () => {
-    const ranges = [[5, 9], [1, 2]] as const; // prettier-ignore
+    const ranges = [
+      [5, 9],
+      [1, 2],
+    ] as const;
     expect([1, 2, 3, 4, 5, 9, 10].filter((uid) => isWithin(ranges, uid))).toEqual([1, 2, 5, 9]);
   });
 });

@@ -67,8 +67,17 @@ export const EMPTY_CURSOR: ImapCursor = { folders: [], listed: '', sinceList: 0,
  * Fields of a folder that are stored unchanged, in this order; `scan`, `shut` and `renewed` follow.
  */
 const PLAIN = [
-  'path', 'uidValidity', 'next', 'count', 'unseen', 'modseq', 'fresh', 'old', 'reached', 'since',
-] as const satisfies readonly (keyof FolderState)[]; // prettier-ignore
+  'path',
+  'uidValidity',
+  'next',
+  'count',
+  'unseen',
+  'modseq',
+  'fresh',
+  'old',
+  'reached',
+  'since',
+] as const satisfies readonly (keyof FolderState)[];
 
 const pack = (state: FolderState): unknown[] => [
   ...PLAIN.map((name) => state[name]),

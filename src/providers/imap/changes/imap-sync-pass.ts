@@ -2,9 +2,20 @@ import type { ImapFlow } from 'imapflow';
 import type { MailChanges, SyncPassRequest } from '../../port/connector.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import {
-  beginFolder, findRemovedOfUnseenFolder, rereadRecentFlags, rereadNextFlags, hasChanged, inspectFolder, isMissing, isUnwanted, leaveFolder, openFolder,
-  type OpenFolder, spanOf, trimmed,
-} from './imap-changes-folder.ts'; // prettier-ignore
+  beginFolder,
+  findRemovedOfUnseenFolder,
+  rereadRecentFlags,
+  rereadNextFlags,
+  hasChanged,
+  inspectFolder,
+  isMissing,
+  isUnwanted,
+  leaveFolder,
+  openFolder,
+  type OpenFolder,
+  spanOf,
+  trimmed,
+} from './imap-changes-folder.ts';
 import {
   digestOf,
   findRenamings,

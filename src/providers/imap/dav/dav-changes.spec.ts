@@ -15,9 +15,17 @@ function serverWith(objects: Readonly<Record<string, number>>, unlisted = new Se
   const session: Pick<DavSession, 'pathOf' | 'propfind' | 'report'> = {
     pathOf: (href = '') => href,
     propfind: (_path, _props, depth) => {
-      const paths = depth === '0' ? [BOOK] : [BOOK, ...Object.keys(objects).filter((one) => !unlisted.has(one))];
+      const paths =
+        depth === '0'
+          ? [BOOK]
+          : [BOOK, ...Object.keys(objects).filter((one) => !unlisted.has(one))];
       return Promise.resolve(
-        paths.map((href) => ({ href, status: 200, ok: true, props: { getetag: href === BOOK ? {} : '"1"' } })),
+        paths.map((href) => ({
+          href,
+          status: 200,
+          ok: true,
+          props: { getetag: href === BOOK ? {} : '"1"' },
+        })),
       );
     },
     report: (_path, body) => {
@@ -34,7 +42,7 @@ function serverWith(objects: Readonly<Record<string, number>>, unlisted = new Se
       });
       return Promise.resolve({ resources, token: null, hasRefusals: false });
     },
-  }; // prettier-ignore
+  };
   return (cursor: string | null, limit = 100) =>
     collectionChanges(session as DavSession, BOOK, CARD_OBJECTS, cursor, limit);
 }
@@ -72,16 +80,21 @@ describe('the changes of a collection', () => {
   });
 
   it('come in pages that fit in memory, with each object once and without objects that are too large', async () => {
-    const sizes = Array.from({ length: 30 }, (_each, index) => [`${BOOK}${index + 10}.vcf`, (index === 5 ? 40 : 5) * MIB]);
+    const sizes = Array.from({ length: 30 }, (_each, index) => [
+      `${BOOK}${index + 10}.vcf`,
+      (index === 5 ? 40 : 5) * MIB,
+    ]);
     const list = serverWith(Object.fromEntries(sizes) as Record<string, number>);
     const [found, tooLarge]: string[][] = [[], []];
-    for (let cursor: string | null = null, more = true; more; ) {
+    for (let cursor: string | null = null, more = true; more;) {
       const page = await list(cursor);
-      expect(page.changed.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(64 * MIB);
+      expect(page.changed.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(
+        64 * MIB,
+      );
       found?.push(...page.changed.map(({ path }) => path));
       tooLarge?.push(...page.unread.map(({ path }) => path));
       ({ cursor, more } = page);
     }
     expect([found?.length, new Set(found).size, tooLarge]).toEqual([29, 29, [`${BOOK}15.vcf`]]);
-  }); // prettier-ignore
+  });
 });

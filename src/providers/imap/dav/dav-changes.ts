@@ -213,7 +213,8 @@ async function byEtags(
       .filter(({ path }) => listed.get(path) === null)
       .map(({ path, text }) => [path, hashOf(text)]),
   );
-  const isNews = ({ path }: DavObject) => known[path] === undefined || known[path] !== hashes.get(path); // prettier-ignore
+  const isNews = ({ path }: DavObject) =>
+    known[path] === undefined || known[path] !== hashes.get(path);
   const absent = Object.keys(known).filter((path) => !listed.has(path));
   // One cause may empty the list and hide each object: the caller lists the collection again.
   const isEmptied = listed.size === 0 && absent.length > 0;

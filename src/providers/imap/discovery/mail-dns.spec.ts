@@ -20,7 +20,11 @@ describe('byPreference', () => {
       target('first', 'starttls', 5, 0),
     ]);
     expect(ordered.map(({ target: { host } }) => host)).toEqual([
-      'first', 'heavy', 'light', 'heavy-starttls', 'later',
-    ]); // prettier-ignore
+      'first',
+      'heavy',
+      'light',
+      'heavy-starttls',
+      'later',
+    ]);
   });
 });

@@ -97,7 +97,8 @@ async function dateByHeader(
 }
 
 function dateHeader(headers: Buffer | undefined): Date | null {
-  const [, value = ''] = /^date:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)/im.exec(headers?.toString('latin1') ?? '') ?? []; // prettier-ignore
+  const [, value = ''] =
+    /^date:([^\r\n]*(?:\r?\n[ \t][^\r\n]*)*)/im.exec(headers?.toString('latin1') ?? '') ?? [];
   return plausibleDate(value.replace(/\([^()]*\)/g, '').trim());
 }
 

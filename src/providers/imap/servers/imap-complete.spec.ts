@@ -59,8 +59,11 @@ describe('completeSettings', () => {
       discovery,
     );
     expect(settings).toMatchObject({
-      imap_host: 'imap.mail.yahoo.com', imap_username: 'ada@yahoo.com', imap_password: 'x', smtp_password: 'x',
-    }); // prettier-ignore
+      imap_host: 'imap.mail.yahoo.com',
+      imap_username: 'ada@yahoo.com',
+      imap_password: 'x',
+      smtp_password: 'x',
+    });
     expect(preset?.preset).toBe('yahoo');
     expect(passwordsFrom).toEqual({ imap: 'password', smtp: 'password' });
     expect(discovery.asked).toBe(0);
@@ -83,14 +86,30 @@ describe('completeSettings', () => {
   it('uses no discovery if both servers are named, and adds no calendars', async () => {
     const discovery = new Finds([{}]);
     const { settings, davWasFound } = await complete(
-      { imap_host: 'Imap.Own.test', imap_port: '143', imap_username: 'a', imap_password: 'x', smtp_host: 'smtp.own.test', smtp_port: 25, ssl_required: 'true' },
+      {
+        imap_host: 'Imap.Own.test',
+        imap_port: '143',
+        imap_username: 'a',
+        imap_password: 'x',
+        smtp_host: 'smtp.own.test',
+        smtp_port: 25,
+        ssl_required: 'true',
+      },
       undefined,
       discovery,
-    ); // prettier-ignore
+    );
     expect(settings).toEqual({
-      imap_host: 'imap.own.test', imap_port: 143, imap_security: 'starttls', imap_username: 'a', imap_password: 'x',
-      smtp_host: 'smtp.own.test', smtp_port: 25, smtp_security: 'starttls', smtp_username: 'a', smtp_password: 'x',
-    }); // prettier-ignore
+      imap_host: 'imap.own.test',
+      imap_port: 143,
+      imap_security: 'starttls',
+      imap_username: 'a',
+      imap_password: 'x',
+      smtp_host: 'smtp.own.test',
+      smtp_port: 25,
+      smtp_security: 'starttls',
+      smtp_username: 'a',
+      smtp_password: 'x',
+    });
     expect([discovery.asked, davWasFound]).toEqual([0, false]);
   });
 

@@ -80,11 +80,17 @@ describe('proveImap', () => {
     source: 'srv',
     confirm,
     servers: {
-      imap_host: 'mail.company.example', imap_port: 993, imap_security: 'tls', imap_username: ADA,
-      smtp_host: 'mail.company.example', smtp_port: 465, smtp_security: 'tls', smtp_username: ADA,
+      imap_host: 'mail.company.example',
+      imap_port: 993,
+      imap_security: 'tls',
+      imap_username: ADA,
+      smtp_host: 'mail.company.example',
+      smtp_port: 465,
+      smtp_security: 'tls',
+      smtp_username: ADA,
       ...change,
     },
-  }); // prettier-ignore
+  });
   const prove = (candidates: readonly MailCandidate[], change: object = {}) =>
     proveImap({ email: ADA, settings: settings(change) }, new Discovery(candidates));
 

@@ -112,9 +112,20 @@ export const IMAP_PRESETS: readonly ImapPreset[] = [
     caldavUrl: 'https://caldav.calendar.yahoo.com/',
     carddavUrl: 'https://carddav.address.yahoo.com/',
     domains: [
-      'yahoo.com', 'yahoo.co.uk', 'yahoo.de', 'yahoo.fr', 'yahoo.it', 'yahoo.es', 'yahoo.ca', 'yahoo.com.au',
-      'yahoo.com.br', 'yahoo.co.in', 'yahoo.in', 'ymail.com', 'rocketmail.com',
-    ], // prettier-ignore
+      'yahoo.com',
+      'yahoo.co.uk',
+      'yahoo.de',
+      'yahoo.fr',
+      'yahoo.it',
+      'yahoo.es',
+      'yahoo.ca',
+      'yahoo.com.au',
+      'yahoo.com.br',
+      'yahoo.co.in',
+      'yahoo.in',
+      'ymail.com',
+      'rocketmail.com',
+    ],
     exchangers: ['am0.yahoodns.net'],
   },
   {

@@ -31,8 +31,18 @@ export interface ProbedServer {
  * - `lost`: the connection broke.
  */
 export type ProbeFailure =
-  | 'unknown-host' | 'dns' | 'blocked' | 'cleartext' | 'closed' | 'silent' | 'certificate' | 'tls' | 'no-starttls'
-  | 'protocol' | 'refused' | 'lost'; // prettier-ignore
+  | 'unknown-host'
+  | 'dns'
+  | 'blocked'
+  | 'cleartext'
+  | 'closed'
+  | 'silent'
+  | 'certificate'
+  | 'tls'
+  | 'no-starttls'
+  | 'protocol'
+  | 'refused'
+  | 'lost';
 
 /**
  * A server cannot be used. `message` completes a sentence that starts with the name of the server,

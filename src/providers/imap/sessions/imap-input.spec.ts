@@ -121,17 +121,40 @@ describe('the responses of an IMAP server', () => {
 
   it.each([
     ['a long line', ANSWER_LIMITS, [`* X ${'a '.repeat(300_000)}`], 'a line of'],
-    ['a list of numbers beyond its own limit', ANSWER_LIMITS, [`* SEARCH ${'1 '.repeat(5_000_000)}`], 'a line of'],
-    ['many lines for one command', ANSWER_LIMITS, Array.from({ length: 70 }, () => `* X ${'a '.repeat(250_000)}`), 'bytes of lines for one command'],
-    ['more than is accepted before the account is verified', VERIFY_LIMITS, Array.from({ length: 5 }, (_, at) => `A${at} OK ${'x '.repeat(30_000)}`), 'before it was verified'],
+    [
+      'a list of numbers beyond its own limit',
+      ANSWER_LIMITS,
+      [`* SEARCH ${'1 '.repeat(5_000_000)}`],
+      'a line of',
+    ],
+    [
+      'many lines for one command',
+      ANSWER_LIMITS,
+      Array.from({ length: 70 }, () => `* X ${'a '.repeat(250_000)}`),
+      'bytes of lines for one command',
+    ],
+    [
+      'more than is accepted before the account is verified',
+      VERIFY_LIMITS,
+      Array.from({ length: 5 }, (_, at) => `A${at} OK ${'x '.repeat(30_000)}`),
+      'before it was verified',
+    ],
     ['brackets in one word', ANSWER_LIMITS, [`* OK ${'['.repeat(300)}`], 'cannot be parsed'],
     ['colons in one word', ANSWER_LIMITS, [`* X a${':'.repeat(300)}`], 'cannot be parsed'],
-    ['copies of an unlimited number of messages', ANSWER_LIMITS, ['A1 OK [COPYUID 1 1:16777216 1:16777216] done'], 'cannot be parsed'],
-  ] as [string, AnswerLimits, string[], string][])('end the connection if they contain %s', async (_what, limits, lines, words) => {
-    const { send, failure } = inputOf(limits);
-    for (const line of lines) send(line);
-    expect(await failure()).toContain(words);
-  }); // prettier-ignore
+    [
+      'copies of an unlimited number of messages',
+      ANSWER_LIMITS,
+      ['A1 OK [COPYUID 1 1:16777216 1:16777216] done'],
+      'cannot be parsed',
+    ],
+  ] as [string, AnswerLimits, string[], string][])(
+    'end the connection if they contain %s',
+    async (_what, limits, lines, words) => {
+      const { send, failure } = inputOf(limits);
+      for (const line of lines) send(line);
+      expect(await failure()).toContain(words);
+    },
+  );
 
   it('end the connection if the contents for one command exceed the limit', async () => {
     const { input, send, failure } = inputOf();

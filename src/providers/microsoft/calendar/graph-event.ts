@@ -1,11 +1,22 @@
 import { z } from 'zod';
 import type {
-  IcalAnswer, IcalConferencing, IcalFields, IcalParticipant, IcalWhen,
-} from '../../../formats/ical/ical-fields.ts'; // prettier-ignore
+  IcalAnswer,
+  IcalConferencing,
+  IcalFields,
+  IcalParticipant,
+  IcalWhen,
+} from '../../../formats/ical/ical-fields.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { MeetingDetails } from '../../port/conferencing-port.ts';
 import type { EventContent, EventWriteOptions } from '../../port/connector.ts';
-import { exclusionsOf, graphRecurrence, ruleOf, type SeriesStart, seriesStart, writeRecurrence } from './graph-recurrence.ts'; // prettier-ignore
+import {
+  exclusionsOf,
+  graphRecurrence,
+  ruleOf,
+  type SeriesStart,
+  seriesStart,
+  writeRecurrence,
+} from './graph-recurrence.ts';
 import { DAY_MS, dateText, dayOf, graphTime, graphTimeOf, msOf, zoneOf } from './graph-time.ts';
 
 /* Events of Microsoft Graph, and the fields of the API that they stand for. */
@@ -72,8 +83,16 @@ export const EVENT_FIELDS = Object.keys(graphEvent.shape)
 /** The fields that Graph stores. Meetings of other services than Teams are not among them. */
 export type GraphFields = Pick<
   IcalFields,
-  'title' | 'description' | 'location' | 'when' | 'busy' | 'visibility' | 'participants' | 'recurrence' | 'reminders'
->; // prettier-ignore
+  | 'title'
+  | 'description'
+  | 'location'
+  | 'when'
+  | 'busy'
+  | 'visibility'
+  | 'participants'
+  | 'recurrence'
+  | 'reminders'
+>;
 
 /** The name of Teams at Graph. */
 export const TEAMS_PROVIDER = 'teamsForBusiness';

@@ -160,7 +160,14 @@ export function excludedStarts({ rrule }: Recurrence, start: SeriesStart): numbe
     for (const value of values ? values.split(',') : []) {
       const [, year, month, day, hour, minute, second, utc] = STAMP.exec(value.trim()) ?? [];
       if (year === undefined) throw unwritable(`"${line.slice(0, 100)}"`, 'dates such as 20300401');
-      const wall = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0)); // prettier-ignore
+      const wall = Date.UTC(
+        Number(year),
+        Number(month) - 1,
+        Number(day),
+        Number(hour ?? 0),
+        Number(minute ?? 0),
+        Number(second ?? 0),
+      );
       if (start.isAllDay) found.add(wall - (wall % DAY_MS));
       else if (utc) found.add(wall);
       // A date stands for the occurrence on that day.
@@ -190,8 +197,16 @@ interface Rule {
 }
 
 const PARTS = [
-  'FREQ', 'INTERVAL', 'COUNT', 'UNTIL', 'BYDAY', 'BYMONTHDAY', 'BYMONTH', 'BYSETPOS', 'WKST',
-]; // prettier-ignore
+  'FREQ',
+  'INTERVAL',
+  'COUNT',
+  'UNTIL',
+  'BYDAY',
+  'BYMONTHDAY',
+  'BYMONTH',
+  'BYSETPOS',
+  'WKST',
+];
 
 function parseRule(line: string): Rule {
   const pairs = line
@@ -243,7 +258,10 @@ function relativePattern({ days, setPosition }: Rule): Record<string, unknown> {
   const index = INDEXES[POSITIONS.indexOf(position ?? 0)];
   const mixes = days.length > 1 && first?.position !== null;
   if (index === undefined || positions.size > 1 || mixes)
-    throw unwritable('this choice of weekdays', 'one of the first four or the last, such as BYDAY=2TU'); // prettier-ignore
+    throw unwritable(
+      'this choice of weekdays',
+      'one of the first four or the last, such as BYDAY=2TU',
+    );
   return { daysOfWeek: days.map(({ day }) => dayName(day)), index };
 }
 
@@ -258,7 +276,10 @@ function monthDay({ monthDays, setPosition, freq }: Rule, start: Date): number {
     monthDays.every((day, index) => day === SHORTEST_MONTH + index);
   if (isClamped) return last;
   if (monthDays.length > 1 || setPosition !== null || first < 1)
-    throw unwritable('this choice of days', 'one day, such as BYMONTHDAY=15, or the last, BYMONTHDAY=-1'); // prettier-ignore
+    throw unwritable(
+      'this choice of days',
+      'one day, such as BYMONTHDAY=15, or the last, BYMONTHDAY=-1',
+    );
   if (freq === 'MONTHLY' && first > SHORTEST_MONTH)
     throw unwritable(
       `day ${first}, which some months do not have`,
@@ -306,7 +327,14 @@ function yearDay(rule: Rule, start: Date, month: number): number {
 function endDate(until: string, start: SeriesStart): string {
   const [, year, month, day, hour, minute, second] = STAMP.exec(until) ?? [];
   if (year === undefined) throw unwritable(`UNTIL=${until}`, 'a time such as 20300401T070000Z');
-  const at = Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour ?? 0), Number(minute ?? 0), Number(second ?? 0)); // prettier-ignore
+  const at = Date.UTC(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour ?? 0),
+    Number(minute ?? 0),
+    Number(second ?? 0),
+  );
   if (hour === undefined || start.isAllDay) return dateText(at);
   const wall = wallMs(at, start.zone);
   return dateText(wall % DAY_MS < start.wallMs % DAY_MS ? wall - DAY_MS : wall);

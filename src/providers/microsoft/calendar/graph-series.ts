@@ -6,7 +6,12 @@ import { GraphError } from '../graph-error.ts';
 import { type GraphEvent, type GraphFields, readEvent, writeEvent } from './graph-event.ts';
 import { type GraphEventsApi, pathOf, type SeriesState } from './graph-events-api.ts';
 import { differences } from '../graph-fields.ts';
-import { excludedStarts, type Recurrence, type SeriesStart, seriesStart } from './graph-recurrence.ts'; // prettier-ignore
+import {
+  excludedStarts,
+  type Recurrence,
+  type SeriesStart,
+  seriesStart,
+} from './graph-recurrence.ts';
 
 interface SeriesChange {
   /** The instances as they are. */
@@ -82,7 +87,8 @@ export class GraphSeries {
   ): Promise<SeriesPlan> {
     const recurrence = write.recurrence === undefined ? theirs.recurrence : write.recurrence;
     const resets =
-      series.recurrence !== null && (write.when !== undefined || GraphSeries.isNewRule(theirs, write)); // prettier-ignore
+      series.recurrence !== null &&
+      (write.when !== undefined || GraphSeries.isNewRule(theirs, write));
     if (!recurrence || (!resets && write.recurrence === undefined)) return NOTHING;
     const when = write.when ?? theirs.when;
     const wanted = excludedStarts(recurrence, GraphSeries.startOf(recurrence, when));

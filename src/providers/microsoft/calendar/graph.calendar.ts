@@ -18,8 +18,15 @@ import type { GraphApi } from '../graph-api.ts';
 import { GraphCalendars } from './graph-calendars.ts';
 import { GraphError } from '../graph-error.ts';
 import {
-  bodyWithMeeting, extrasOf, type GraphEvent, type GraphFields, meetingDetails, readEvent, TEAMS, writeEvent,
-} from './graph-event.ts'; // prettier-ignore
+  bodyWithMeeting,
+  extrasOf,
+  type GraphEvent,
+  type GraphFields,
+  meetingDetails,
+  readEvent,
+  TEAMS,
+  writeEvent,
+} from './graph-event.ts';
 import { GraphEventChanges } from './graph-event-changes.ts';
 import { GraphEventsApi, incompleteSeries, pathOf } from './graph-events-api.ts';
 import { conflict, differences, givenIn, merged, throughGraph, whenAt } from '../graph-fields.ts';
@@ -189,7 +196,9 @@ export class GraphCalendar implements CalendarPort {
     const names = Object.keys(differences(defined, present, originalMs));
     if (names.length === 0) return;
     const values = { ...defined, when: whenAt(defined.when, originalMs) };
-    const fields = Object.fromEntries(Object.entries(values).filter(([name]) => names.includes(name))); // prettier-ignore
+    const fields = Object.fromEntries(
+      Object.entries(values).filter(([name]) => names.includes(name)),
+    );
     const json = writeEvent(fields, event.attendees ?? []);
     await this.#patch(account, event, json);
   }

@@ -151,7 +151,10 @@ export class GraphContacts implements ContactsPort {
 /** The etag stands for the picture: Graph has no version of its own for it. */
 function remoteOf(contact: GraphContact): RemoteContact {
   const { id, '@odata.etag': etag, singleValueExtendedProperties: properties } = contact;
-  const version = createHash('sha256').update(etag ?? '').digest('base64url').slice(0, 16); // prettier-ignore
+  const version = createHash('sha256')
+    .update(etag ?? '')
+    .digest('base64url')
+    .slice(0, 16);
   return {
     providerId: id,
     uid: keyOf(properties),

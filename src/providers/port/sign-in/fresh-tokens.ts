@@ -19,8 +19,15 @@ const PORTS: readonly PropertyKey[] = ['mail', 'mailbox', 'calendar', 'contacts'
 
 /** Methods that do not call the provider and need no token. */
 const LOCAL: readonly PropertyKey[] = [
-  'onChange', 'asStored', 'hasAddressBook', 'hasCalendars', 'resources', 'receive', 'isPulled', 'pull',
-]; // prettier-ignore
+  'onChange',
+  'asStored',
+  'hasAddressBook',
+  'hasCalendars',
+  'resources',
+  'receive',
+  'isPulled',
+  'pull',
+];
 
 type Method = (...given: unknown[]) => unknown;
 

@@ -57,13 +57,20 @@ function sendingCharts(sending: HourOf<SendingFigures>): Chart[] {
       times: timesOf(sending),
       series: [
         { name: 'Half', tone: 'good', values: valuesOf(sending, (one) => one.lateP50Seconds) },
-        { name: '99 of 100', tone: 'warning', values: valuesOf(sending, (one) => one.lateP99Seconds) },
+        {
+          name: '99 of 100',
+          tone: 'warning',
+          values: valuesOf(sending, (one) => one.lateP99Seconds),
+        },
       ],
       show: seconds,
       headline: latency(lateP99Seconds),
-      about: lateP99Seconds === null ? `nothing was due ${IN_LAST_HOUR}` : `or less for 99 of 100, ${latency(lateP50Seconds)} for half`,
+      about:
+        lateP99Seconds === null
+          ? `nothing was due ${IN_LAST_HOUR}`
+          : `or less for 99 of 100, ${latency(lateP50Seconds)} for half`,
     },
-  ]; // prettier-ignore
+  ];
 }
 
 function deliveryChart(deliveries: HourOf<DeliveryFigures>): Chart {
@@ -88,9 +95,22 @@ function deliveryChart(deliveries: HourOf<DeliveryFigures>): Chart {
 }
 
 const concernItem = ({ tone, title, text, link }: Concern): Html =>
-  html`<li class="attention-item attention-${tone}">${icon(tone === 'bad' ? 'cross' : 'warning')}<div><p class="attention-title">${title}</p><p>${text}</p></div>${link ? html`<a href="${link.path}">${link.label}</a>` : null}</li>`; // prettier-ignore
+  html`<li class="attention-item attention-${tone}">
+    ${icon(tone === 'bad' ? 'cross' : 'warning')}
+    <div>
+      <p class="attention-title">${title}</p>
+      <p>${text}</p>
+    </div>
+    ${link ? html`<a href="${link.path}">${link.label}</a>` : null}
+  </li>`;
 
-const ALL_WELL = html`<li class="attention-item attention-good">${icon('check')}<div><p class="attention-title">Nothing needs attention</p><p>Workers run, nothing is late, and nothing failed in the last hour.</p></div></li>`; // prettier-ignore
+const ALL_WELL = html`<li class="attention-item attention-good">
+  ${icon('check')}
+  <div>
+    <p class="attention-title">Nothing needs attention</p>
+    <p>Workers run, nothing is late, and nothing failed in the last hour.</p>
+  </div>
+</li>`;
 
 function queueTable(queues: readonly QueueState[]): Html {
   return table(
@@ -179,12 +199,57 @@ export function overviewPage(overview: Overview): ConsolePage {
     section: 'overview',
     title: 'Overview',
     refreshSeconds: REFRESH_SECONDS,
-    body: html`<section aria-labelledby="attention"><h2 id="attention">Needs attention</h2><ul class="attention">${concerns.length > 0 ? concerns.map(concernItem) : ALL_WELL}</ul></section>
-      <section aria-labelledby="hour"><h2 id="hour">Last hour</h2><div class="charts">${charts.map(chart)}</div></section>
-      <div class="columns"><section class="panel"><h2>Queues</h2>${queueTable(queues)}</section>
-      <section class="panel"><h2>Sync</h2>${syncTable(sync)}</section></div>
-      <div class="columns"><section class="panel"><h2>Workers</h2>${workerTable(overview)}</section>
-      <section class="panel"><h2>Webhooks</h2><dl class="tally"><div><dt>Active</dt><dd>${count(webhooks.active)}</dd></div><div><dt>Failing</dt><dd>${count(webhooks.failing)}</dd></div><div><dt>Switched off</dt><dd>${count(webhooks.failed)}</dd></div><div><dt>Paused</dt><dd>${count(webhooks.paused)}</dd></div><div><dt>Inactive</dt><dd>${count(webhooks.inactive)}</dd></div></dl></section></div>
+    body: html`<section aria-labelledby="attention">
+        <h2 id="attention">Needs attention</h2>
+        <ul class="attention">
+          ${concerns.length > 0 ? concerns.map(concernItem) : ALL_WELL}
+        </ul>
+      </section>
+      <section aria-labelledby="hour">
+        <h2 id="hour">Last hour</h2>
+        <div class="charts">${charts.map(chart)}</div>
+      </section>
+      <div class="columns">
+        <section class="panel">
+          <h2>Queues</h2>
+          ${queueTable(queues)}
+        </section>
+        <section class="panel">
+          <h2>Sync</h2>
+          ${syncTable(sync)}
+        </section>
+      </div>
+      <div class="columns">
+        <section class="panel">
+          <h2>Workers</h2>
+          ${workerTable(overview)}
+        </section>
+        <section class="panel">
+          <h2>Webhooks</h2>
+          <dl class="tally">
+            <div>
+              <dt>Active</dt>
+              <dd>${count(webhooks.active)}</dd>
+            </div>
+            <div>
+              <dt>Failing</dt>
+              <dd>${count(webhooks.failing)}</dd>
+            </div>
+            <div>
+              <dt>Switched off</dt>
+              <dd>${count(webhooks.failed)}</dd>
+            </div>
+            <div>
+              <dt>Paused</dt>
+              <dd>${count(webhooks.paused)}</dd>
+            </div>
+            <div>
+              <dt>Inactive</dt>
+              <dd>${count(webhooks.inactive)}</dd>
+            </div>
+          </dl>
+        </section>
+      </div>
       <p class="aside">Read at ${at.toISOString().slice(11, 19)} UTC.</p>`,
-  }; // prettier-ignore
+  };
 }

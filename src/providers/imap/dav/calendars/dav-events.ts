@@ -5,15 +5,25 @@ import {
   UnwritableEventError,
 } from '../../../../formats/ical/ical-fields.ts';
 import {
-  addInstance, exclude, isExcluded, OtherTimesError, removeInstance, standsForFollowing,
-} from '../../../../formats/ical/ical-instance.ts'; // prettier-ignore
+  addInstance,
+  exclude,
+  isExcluded,
+  OtherTimesError,
+  removeInstance,
+  standsForFollowing,
+} from '../../../../formats/ical/ical-instance.ts';
 import { parseCalendar, UnreadableCalendarError } from '../../../../formats/ical/ical-parse.ts';
 import { mergeFields } from '../../../../formats/ical/ical-merge.ts';
 import { readFields } from '../../../../formats/ical/ical-read.ts';
 import { readSequence } from '../../../../formats/ical/ical-sequence.ts';
 import {
-  isRevision, newEvent, stampEvent, throughIcal, type Writer, writeFields,
-} from '../../../../formats/ical/ical-write.ts'; // prettier-ignore
+  isRevision,
+  newEvent,
+  stampEvent,
+  throughIcal,
+  type Writer,
+  writeFields,
+} from '../../../../formats/ical/ical-write.ts';
 import { eventsIn } from '../../../../formats/ical/instance-id.ts';
 import { fileText } from '../../../../formats/ical/kept-lines.ts';
 import type { Clock } from '../../../../platform/base/time/clock.ts';

@@ -2,7 +2,17 @@ import { Logger } from '@nestjs/common';
 import { DAVNamespace, getDAVAttribute } from 'tsdav';
 import type { EgressClient } from '../../../../platform/egress/egress-client.ts';
 import type { Clock } from '../../../../platform/base/time/clock.ts';
-import type { CalendarContent, CalendarPort, EventContent, EventUpdateOptions, EventWriteOptions, InstancePosition, ProviderAccount, RemoteEvent, UnreadObject } from '../../../port/connector.ts'; // prettier-ignore
+import type {
+  CalendarContent,
+  CalendarPort,
+  EventContent,
+  EventUpdateOptions,
+  EventWriteOptions,
+  InstancePosition,
+  ProviderAccount,
+  RemoteEvent,
+  UnreadObject,
+} from '../../../port/connector.ts';
 import { ProviderError } from '../../../../platform/base/errors/provider-error.ts';
 import {
   CALENDAR_PROPS,

@@ -82,9 +82,15 @@ describe('times of calendar files', () => {
 
   it('uses the VTIMEZONE of an unknown zone', () => {
     const zone = [
-      'BEGIN:VTIMEZONE', 'TZID:Our Office', 'BEGIN:STANDARD', 'DTSTART:19700101T000000', 'TZOFFSETFROM:+0500',
-      'TZOFFSETTO:+0500', 'END:STANDARD', 'END:VTIMEZONE',
-    ]; // prettier-ignore
+      'BEGIN:VTIMEZONE',
+      'TZID:Our Office',
+      'BEGIN:STANDARD',
+      'DTSTART:19700101T000000',
+      'TZOFFSETFROM:+0500',
+      'TZOFFSETTO:+0500',
+      'END:STANDARD',
+      'END:VTIMEZONE',
+    ];
     const { when } = read(file(['DTSTART;TZID=Our Office:20300101T090000'], zone));
     expect(when).toEqual({
       object: 'time',
@@ -102,12 +108,22 @@ describe('times of calendar files', () => {
     (...row) => {
       const [expected, winter, summerOffset, winterOffset, summer, winterHour, summerHour] = row;
       const zone = [
-      'BEGIN:VTIMEZONE', 'TZID:Customized Time Zone',
-      'BEGIN:STANDARD', `DTSTART:16010101T0${winterHour}0000`, `RRULE:FREQ=YEARLY;${winter}`,
-      `TZOFFSETFROM:${summerOffset}`, `TZOFFSETTO:${winterOffset}`, 'END:STANDARD',
-      'BEGIN:DAYLIGHT', `DTSTART:16010101T0${summerHour}0000`, `RRULE:FREQ=YEARLY;${summer}`,
-      `TZOFFSETFROM:${winterOffset}`, `TZOFFSETTO:${summerOffset}`, 'END:DAYLIGHT', 'END:VTIMEZONE',
-    ]; // prettier-ignore
+        'BEGIN:VTIMEZONE',
+        'TZID:Customized Time Zone',
+        'BEGIN:STANDARD',
+        `DTSTART:16010101T0${winterHour}0000`,
+        `RRULE:FREQ=YEARLY;${winter}`,
+        `TZOFFSETFROM:${summerOffset}`,
+        `TZOFFSETTO:${winterOffset}`,
+        'END:STANDARD',
+        'BEGIN:DAYLIGHT',
+        `DTSTART:16010101T0${summerHour}0000`,
+        `RRULE:FREQ=YEARLY;${summer}`,
+        `TZOFFSETFROM:${winterOffset}`,
+        `TZOFFSETTO:${summerOffset}`,
+        'END:DAYLIGHT',
+        'END:VTIMEZONE',
+      ];
       const lines = [
         'DTSTART;TZID=Customized Time Zone:20300107T090000',
         'RRULE:FREQ=WEEKLY;BYDAY=MO',
@@ -149,7 +165,10 @@ describe('times of calendar files', () => {
     [{ object: 'timespan', start_time: 1_900_000_000, end_time: 1_900_003_600 }],
     [
       {
-        object: 'timespan', start_time: 1_900_000_000, end_time: 1_900_003_600, start_timezone: 'Europe/Berlin',
+        object: 'timespan',
+        start_time: 1_900_000_000,
+        end_time: 1_900_003_600,
+        start_timezone: 'Europe/Berlin',
         end_timezone: 'America/New_York',
       },
     ],
@@ -157,7 +176,7 @@ describe('times of calendar files', () => {
     [{ object: 'datespan', start_date: '2030-02-27', end_date: '2030-03-02' }],
   ] as const)('reads %j unchanged after writing it', (when) => {
     expect(throughIcal(fields({ when: { ...when } }), writer).when).toEqual(when);
-  }); // prettier-ignore
+  });
 
   it.each([
     'Europe/Berlin',
@@ -220,10 +239,16 @@ describe('events of calendar files', () => {
 
   it('contain only the given fields: a line break in a value starts no property', () => {
     const odd = 'https://z.test/\r\nX-FORGED:1';
-    const text = newEvent('u', { ...all, title: odd, location: odd, conferencing: { provider: odd, details: { url: odd } } }, writer).toString().replaceAll('\r\n ', '');
+    const text = newEvent(
+      'u',
+      { ...all, title: odd, location: odd, conferencing: { provider: odd, details: { url: odd } } },
+      writer,
+    )
+      .toString()
+      .replaceAll('\r\n ', '');
     expect(text).not.toMatch(/^X-FORGED/m);
     expect(text).toMatch(/^CONFERENCE.*:https:/m);
-  }); // prettier-ignore
+  });
 
   it('keep unknown properties', () => {
     const lines = [

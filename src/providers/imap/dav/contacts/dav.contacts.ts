@@ -28,7 +28,12 @@ const MOST_ROUNDS = 5;
 const MB = 2 ** 20;
 /** An ordinary card takes less than a millisecond. Cards include pictures. */
 const LIMITS = { lane: 'short', timeMs: 2_000, inputBytes: 16 * MB, outputBytes: 16 * MB } as const;
-const READ = task<typeof import('./read-cards.ts')>()(import.meta.url, './read-cards', 'readContactObject', LIMITS); // prettier-ignore
+const READ = task<typeof import('./read-cards.ts')>()(
+  import.meta.url,
+  './read-cards',
+  'readContactObject',
+  LIMITS,
+);
 const one = task<typeof import('./read-one-card.ts')>();
 const READ_PICTURE = one(import.meta.url, './read-one-card', 'readCardPicture', LIMITS);
 const CHANGE = one(import.meta.url, './read-one-card', 'changeCard', LIMITS);
@@ -243,8 +248,13 @@ async function listChanges(
 ): Promise<BookChanges | null> {
   const share = Math.max(1, Math.floor(limit / Math.max(1, books.length)));
   const all: BookChanges = {
-    cursors: {}, more: false, changed: [], removed: [], unread: [], present: before ? null : [],
-  }; // prettier-ignore
+    cursors: {},
+    more: false,
+    changed: [],
+    removed: [],
+    unread: [],
+    present: before ? null : [],
+  };
   for (const book of books) {
     const cursor = before?.[book] ?? null;
     const changes = await collectionChanges(session, book, CARD_OBJECTS, cursor, share);

@@ -2,8 +2,14 @@ import { contactFields, mergeContacts } from '../../../port/contact-content.ts';
 import type { ContactContent, ContactPicture } from '../../../port/connector.ts';
 import { readPicture } from './vcard-picture.ts';
 import {
-  cardText, newCard, parseCard, readCard, stampCard, UnreadableCardError, writeCard,
-} from './vcard.ts'; // prettier-ignore
+  cardText,
+  newCard,
+  parseCard,
+  readCard,
+  stampCard,
+  UnreadableCardError,
+  writeCard,
+} from './vcard.ts';
 import type ICAL from 'ical.js';
 
 /*

@@ -12,10 +12,22 @@ import {
 } from './vcard.ts';
 
 const CARD = [
-  'BEGIN:VCARD', 'VERSION:3.0', 'UID:u1', 'FN:Dr. Ada Lovelace', 'N:Lovelace;Ada;King;Dr.;Jr.', 'ORG:Firm;Dept',
-  'item1.EMAIL;TYPE=INTERNET,WORK,pref:ada@example.test', 'item1.X-ABLabel:Office', 'EMAIL;TYPE=HOME:home@example.test',
-  'TEL;TYPE=CELL,VOICE:+49 1', 'ADR;TYPE=HOME:;;Street 1\\, b;City;State;123;DE', 'BDAY:1990-01-02', 'X-FOO;P=1:kept', 'END:VCARD', '',
-].join('\r\n'); // prettier-ignore
+  'BEGIN:VCARD',
+  'VERSION:3.0',
+  'UID:u1',
+  'FN:Dr. Ada Lovelace',
+  'N:Lovelace;Ada;King;Dr.;Jr.',
+  'ORG:Firm;Dept',
+  'item1.EMAIL;TYPE=INTERNET,WORK,pref:ada@example.test',
+  'item1.X-ABLabel:Office',
+  'EMAIL;TYPE=HOME:home@example.test',
+  'TEL;TYPE=CELL,VOICE:+49 1',
+  'ADR;TYPE=HOME:;;Street 1\\, b;City;State;123;DE',
+  'BDAY:1990-01-02',
+  'X-FOO;P=1:kept',
+  'END:VCARD',
+  '',
+].join('\r\n');
 
 describe('cards', () => {
   it('are read under the field names of the API', () => {
@@ -32,9 +44,17 @@ describe('cards', () => {
       ],
       phone_numbers: [{ type: 'cell', number: '+49 1' }],
       physical_addresses: [
-        { type: 'home', format: 'structured', street_address: 'Street 1, b', city: 'City', state: 'State', postal_code: '123', country: 'DE' },
+        {
+          type: 'home',
+          format: 'structured',
+          street_address: 'Street 1, b',
+          city: 'City',
+          state: 'State',
+          postal_code: '123',
+          country: 'DE',
+        },
       ],
-    }); // prettier-ignore
+    });
   });
 
   it('change only the given fields and keep the rest', () => {
@@ -118,12 +138,26 @@ describe('cards', () => {
     expect(uidOf(parseCard(CARD.replace('UID:u1', 'UID:urn:uuid:u1')))).toBe('u1');
   });
 
-  it.each(['3.0', '4.0'])('are read even if a value does not match its type: version %s', (version) => {
-    const odd = ['BDAY:circa 1800', 'X-A;VALUE=date:xx', 'PHOTO;VALUE=date:xx', 'CATEGORIES;VALUE=date:xx', 'TITLE;VALUE=date:xx'];
-    const card = withPhoto(version, odd.join('\r\n'));
-    expect(readCard(card)).toMatchObject({ given_name: 'Ada', birthday: '1990-01-02', job_title: 'xx', groups: ['xx'] });
-    expect(pictureTag(card)).toBeNull();
-  }); // prettier-ignore
+  it.each(['3.0', '4.0'])(
+    'are read even if a value does not match its type: version %s',
+    (version) => {
+      const odd = [
+        'BDAY:circa 1800',
+        'X-A;VALUE=date:xx',
+        'PHOTO;VALUE=date:xx',
+        'CATEGORIES;VALUE=date:xx',
+        'TITLE;VALUE=date:xx',
+      ];
+      const card = withPhoto(version, odd.join('\r\n'));
+      expect(readCard(card)).toMatchObject({
+        given_name: 'Ada',
+        birthday: '1990-01-02',
+        job_title: 'xx',
+        groups: ['xx'],
+      });
+      expect(pictureTag(card)).toBeNull();
+    },
+  );
 
   it('contain only the given fields: a line break in a value starts no property', () => {
     const odd = 'a\r\nNOTE:forged\u2028b';

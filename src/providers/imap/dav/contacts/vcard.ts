@@ -254,7 +254,9 @@ export function writeCard(card: ICAL.Component, given: ContactContent): void {
 }
 
 export function cardText(card: ICAL.Component): string {
-  const lines = fileText(card).slice(0, -2).split(/\r\n(?![ \t])/); // prettier-ignore
+  const lines = fileText(card)
+    .slice(0, -2)
+    .split(/\r\n(?![ \t])/);
   // The library escapes the comma of `data:` URLs, and other programs cannot read that.
   const plain = lines.map((line) => {
     const unfolded = line.replaceAll(/\r\n[ \t]/g, '');
