@@ -79,7 +79,7 @@ export class GoogleSide implements RemoteSide {
         const recipients = ['to', 'cc', 'bcc'].flatMap((name) => addressesIn(value(message, name)));
         return [
           {
-            messageId: value(message, 'message-id'),
+            messageId: this.#messageIdAsSent(message),
             from: email,
             recipients,
             subject: value(message, 'subject'),
@@ -92,8 +92,13 @@ export class GoogleSide implements RemoteSide {
 
   received(email: string, messageId: string): number {
     const isCopy = (one: MailMessage) =>
-      value(one, 'message-id') === messageId && one.labels.has('INBOX');
+      this.#messageIdAsSent(one) === messageId && one.labels.has('INBOX');
     return this.#user(email).mailbox.messages().filter(isCopy).length;
+  }
+
+  #messageIdAsSent(message: MailMessage): string {
+    const id = value(message, 'message-id');
+    return this.stub.world.replacedIds.get(id) ?? id;
   }
 
   seen(email: string): SeenMailbox {

@@ -78,7 +78,7 @@ export class MicrosoftSide implements RemoteSide {
 
   accepted(): AcceptedMessage[] {
     return this.stub.world.sent.map(({ internetMessageId, sender, to, cc, bcc, subject }) => ({
-      messageId: internetMessageId,
+      messageId: this.#messageIdAsSent(internetMessageId),
       from: sender,
       recipients: [...to, ...cc, ...bcc].map((address) => address.toLowerCase()),
       subject,
@@ -89,7 +89,12 @@ export class MicrosoftSide implements RemoteSide {
   received(email: string, messageId: string): number {
     const { mailbox } = this.stub.user(email);
     const inbox = mailbox.messagesIn(mailbox.folderId('inbox')).values();
-    return [...inbox].filter((one) => one.internetMessageId === messageId).length;
+    return [...inbox].filter((one) => this.#messageIdAsSent(one.internetMessageId) === messageId)
+      .length;
+  }
+
+  #messageIdAsSent(id: string): string {
+    return this.stub.world.replacedIds.get(id) ?? id;
   }
 
   seen(email: string): SeenMailbox {

@@ -29,7 +29,7 @@ export interface OverviewLine {
 }
 
 const LINE =
-  /attention-item attention-(\w+)">.*?attention-title">(.*?)<\/p><p>(.*?)<\/p><\/div>(?:<a href="(.*?)">)?/gs;
+  /attention-item attention-(\w+)">.*?attention-title">(.*?)<\/p>\s*<p>(.*?)<\/p>\s*<\/div>\s*(?:<a href="(.*?)">)?/gs;
 const plain = (markup = '') =>
   markup.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 

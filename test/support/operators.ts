@@ -36,7 +36,7 @@ export async function createOperator(
   const { url } = await app.get(OperatorLinks).create(SYSTEM, name);
   const link = new URL(url).searchParams.get('secret') ?? '';
   const browser = { address: '127.0.0.1', presented: '' };
-  const session = await app.get(OperatorSessions).signInByLink(link, browser);
+  const session = await app.get(OperatorSessions).signInByLink(link, browser, 'visit');
   for (const [what, value] of [
     ['token of an operator', token],
     ['session of an operator', session.secret],

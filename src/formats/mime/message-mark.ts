@@ -16,7 +16,10 @@ const ID_LENGTH = 36;
 /** How a marked message came to its provider: it was sent, filed as a copy, or saved as a draft. */
 export type MarkKind = 'send' | 'copy' | 'draft';
 
-/** The id with which a Message-ID begins that Carillon has generated; `null` for others. */
+/**
+ * The id with which a Message-ID begins that Carillon has generated; `null` for others. Some other
+ * programs write such ids, too.
+ */
 export function idOfMessageId(messageIdHeader: string): string | null {
   const id = messageIdHeader.slice(1, 1 + ID_LENGTH);
   return isId(id) ? id : null;

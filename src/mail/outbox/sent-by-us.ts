@@ -1,4 +1,4 @@
-import { idOfMessageId, type ReadMark } from '../../formats/mime/message-mark.ts';
+import { idOfMessageId, markDigest, type ReadMark } from '../../formats/mime/message-mark.ts';
 import { withBcc } from '../../formats/mime/with-bcc.ts';
 import { recordset, type Sql } from '../../platform/database/sql.ts';
 
@@ -42,8 +42,8 @@ const NEWEST = `
 
 /**
  * Message-IDs of sent messages that may be those with these marks. Compare them.
- * @param marks of copies in Sent. A mark without an id belongs to a message whose Message-ID the
- *   sender chose; for such a mark, the newest 1,000 messages of the account are returned as well
+ * @param marks of copies in Sent. If a mark names no message by its id, because the sender chose
+ *   the Message-ID, the newest 1,000 messages of the account are returned as well
  */
 export async function headersForMarks(
   sql: Sql,
@@ -52,8 +52,10 @@ export async function headersForMarks(
 ): Promise<string[]> {
   const ids = marks.flatMap(({ id }) => id ?? []);
   const rows = await sql.query<{ messageIdHeader: string }>(MARKED, [accountId, ids]);
-  const others =
-    ids.length === marks.length ? [] : await sql.query<(typeof rows)[number]>(NEWEST, [accountId]);
+  const found = new Set(rows.map(({ messageIdHeader }) => markDigest(messageIdHeader)));
+  const others = marks.every(({ digest }) => found.has(digest))
+    ? []
+    : await sql.query<(typeof rows)[number]>(NEWEST, [accountId]);
   return [...new Set([...rows, ...others].map(({ messageIdHeader }) => messageIdHeader))];
 }
 

@@ -13,9 +13,12 @@ const OperatorLinkSchema = defineEntity({
     hash: p.blob().primary(),
     operator: () => p.manyToOne(Operator).ref().deleteRule('cascade'),
     endsAt: p.datetime().columnType('timestamptz'),
+    usedAt: p.datetime().columnType('timestamptz').nullable(),
+    /** SHA-256 of a secret of the browser that has used the link. */
+    usedBy: p.blob().nullable(),
   },
 });
 
-/** A link that signs an operator in once. A link that was used has no row. */
+/** A link that signs an operator in once. */
 export class OperatorLink extends OperatorLinkSchema.class {}
 OperatorLinkSchema.setClass(OperatorLink);

@@ -88,9 +88,7 @@ export class ConsoleSignInController {
     const visit = presentedLinkVisit(req);
     if (!visit || !isFromOwnPage(req, visit)) throw new ForeignFormError();
     const { secret, to } = body ?? {};
-    keepSession(response, await this.sessions.signInByLink(text(secret), browserOf(req)));
-    const { name, options } = linkCookie(req);
-    response.clearCookie(name, options);
+    keepSession(response, await this.sessions.signInByLink(text(secret), browserOf(req), visit));
     response.redirect(303, pageIn(to));
   }
 

@@ -1,7 +1,6 @@
 import pg from 'pg';
 import { commitWaits } from './commit-waits.ts';
-import { databaseTrouble } from './health/database-trouble.ts';
-import { SERVER_COLUMNS, type ServerRow, timelines } from './health/timelines.ts';
+import { cannotShow, SERVER_COLUMNS, type ServerRow, timelines } from './health/timelines.ts';
 import { parseTimestamp } from './timestamps.ts';
 
 /* How connections to PostgreSQL are set up, what limits them, and how their values are read. */
@@ -107,8 +106,8 @@ export async function greet(
       timelines.admit(client, row);
       return;
     } catch (error) {
-      const { code } = error as { code?: unknown };
-      if (typeof code !== 'string' || databaseTrouble(error) !== null) throw error;
+      // Any other error is that of this connection, and must not end the comparison.
+      if (!cannotShow(error)) throw error;
       timelines.noteUnreadable(error);
     }
   }

@@ -20,6 +20,8 @@ export class GoogleWorld {
   readonly pubsub: PubSub;
   readonly calendars: Calendars;
   readonly habits = new GoogleHabits();
+  /** The Message-IDs that clients gave, by those that Gmail gave in their place. */
+  readonly replacedIds = new Map<string, string>();
   /** Milliseconds of the stub's clock. */
   readonly now: () => number;
   /** Address of the stub. */

@@ -38,6 +38,8 @@ export class World {
   readonly deltas: DeltaTokens;
   /** All messages accepted for sending, in order. */
   readonly sent: SentMessage[] = [];
+  /** The Message-IDs that clients gave, by those that Exchange gave in their place. */
+  readonly replacedIds = new Map<string, string>();
   /** Invitations, cancellations and answers that Exchange sent by itself. */
   readonly meetingMails: MeetingMail[] = [];
   /** Requests and answers that the real service would not have made like this. */

@@ -51,13 +51,21 @@ const WRONG = 'The name or the password is wrong.';
 const BY_NAME = `
   select id, name, password_hash as "passwordHash", disabled_at is not null as "isDisabled"
   from operator where name = $1`;
+/**
+ * For so long, the browser that has used a link can use it again. A browser drops the response to
+ * the first click of a double click, and with it the session.
+ */
+const DOUBLE_CLICK_SECONDS = 30;
 const OPERATOR_OF_LINK = `
   select o.id, o.name from operator o
   where o.id = (select operator_id from operator_link where hash = $1) for no key update`;
 const USE_LINK = `
-  with used as (delete from operator_link where hash = $1 and operator_id = $3 returning ends_at)
-  select o.id from operator o, used
-  where o.id = $3 and used.ends_at > $2 and o.disabled_at is null`;
+  update operator_link l set used_at = coalesce(l.used_at, $2), used_by = $4
+  from operator o
+  where l.hash = $1 and l.operator_id = $3 and l.ends_at > $2 and o.id = $3 and o.disabled_at is null
+    and (l.used_at is null
+      or (l.used_by = $4 and l.used_at > $2::timestamptz - interval '${DOUBLE_CLICK_SECONDS} s'))
+  returning o.id`;
 /**
  * Locked as strongly as the update of `SIGNED_IN` needs: two sign-ins that share a weaker lock
  * would wait for each other.
@@ -68,7 +76,9 @@ const SAME_PASSWORD = `
 const INSERT_SESSION = `
   insert into operator_session (id, operator_id, hash, created_at, last_used_at, ends_at)
   values ($1, $2, $3, $4, $4, $5)`;
-const SIGNED_IN = 'update operator set last_sign_in_at = $2 where id = $1';
+/** A link proves nothing about an operator whom an identity provider answers for (ADR 0141). */
+const SIGNED_IN = `
+  update operator set last_sign_in_at = $2 where id = $1 and (issuer is null or $3 = 'oidc')`;
 const END_PRESENTED = 'delete from operator_session where hash = $1';
 const END_ONE = 'delete from operator_session where id = $1 and operator_id = $2';
 
@@ -143,14 +153,17 @@ export class OperatorSessions {
   /**
    * Signs in by a link of `OperatorLinks`. The link works once. The operator is locked before the
    * link, as a change of the operator does, so that the two cannot wait for each other.
+   * @param visit secret of the browser: with the same one, the link works again for
+   *   `DOUBLE_CLICK_SECONDS`
    * @throws {LinkEndedError}
    */
-  async signInByLink(secret: string, browser: SigningIn): Promise<NewSession> {
+  async signInByLink(secret: string, browser: SigningIn, visit: string): Promise<NewSession> {
     return this.database.transaction(async (sql) => {
       const hash = hashToken(secret);
       const [operator] = await sql.query<ProvenOperator>(OPERATOR_OF_LINK, [hash]);
       if (!operator) throw new LinkEndedError();
-      const [used] = await sql.query(USE_LINK, [hash, this.clock.now(), operator.id]);
+      const values = [hash, this.clock.now(), operator.id, hashToken(visit)];
+      const [used] = await sql.query(USE_LINK, values);
       if (!used) throw new LinkEndedError();
       return this.begin(sql, operator, 'link', browser);
     });
@@ -178,7 +191,7 @@ export class OperatorSessions {
     const endsAt = new Date(now.getTime() + SESSION_MS);
     if (presented) await sql.query(END_PRESENTED, [hashToken(presented)]);
     await sql.query(INSERT_SESSION, [id, operator.id, hashToken(secret), now, endsAt]);
-    await sql.query(SIGNED_IN, [operator.id, now]);
+    await sql.query(SIGNED_IN, [operator.id, now, by]);
     await recordAudit(sql, {
       actor: { kind: 'operator', id: operator.id, name: operator.name, address: address || null },
       action: 'operator.sign-in',

@@ -56,6 +56,13 @@ interface Session {
   timeline: number;
 }
 
+/** No permission (42501), no such function (42883), or not supported by the server (0A000). */
+const CANNOT_SHOW = ['42501', '42883', '0A000'];
+
+/** Whether a server has refused to show its identity or its timeline, and will do so again. */
+export const cannotShow = (error: unknown): boolean =>
+  CANNOT_SHOW.includes(String((error as { code?: unknown }).code));
+
 /** The timelines that this process has seen, and its connections. */
 export class Timelines {
   readonly #log = new Logger('Database');
@@ -83,7 +90,7 @@ export class Timelines {
     if (!this.#readable) return;
     this.#readable = false;
     this.#log.warn(
-      `the database does not show its timeline, so this process cannot tell a replaced server from its successor (docs/reliability.md): ${String(error)}`,
+      `the database does not show its timeline, so this process cannot tell a replaced server from its successor (docs/failover.md): ${String(error)}`,
     );
   }
 

@@ -2,6 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { AppConfig } from '../../config/app-config.ts';
 import { addressOfUrl } from '../../database/database-hosts.ts';
+import { cannotShow } from '../../database/health/timelines.ts';
 import type { Sql } from '../../database/sql.ts';
 
 /*
@@ -105,15 +106,12 @@ const DATABASE = `
   select oid || ' ' || datname as database from pg_database where datname = current_database()`;
 const SERVER = 'select system_identifier::text as server from pg_control_system()';
 
-/** No permission (42501), no such function (42883), or not supported by the server (0A000). */
-const CANNOT_READ = ['42501', '42883', '0A000'];
-
 async function serverOf(sql: Sql): Promise<{ server?: string }> {
   try {
     const [row] = await sql.query<{ server: string }>(SERVER);
     return row ? { server: row.server } : {};
   } catch (error) {
-    if (CANNOT_READ.includes(String((error as { code?: unknown }).code))) return {};
+    if (cannotShow(error)) return {};
     throw error;
   }
 }

@@ -1,4 +1,5 @@
-import { MARK_HEADER, type MarkKind, markOfKind } from '../../../formats/mime/message-mark.ts';
+import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
+import { MARK_HEADER, markDigest, type MarkKind } from '../../../formats/mime/message-mark.ts';
 import { fieldsOfMessage, recipientsOf, subjectOf } from '../../../formats/mime/message-header.ts';
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { ProviderAccount, SentLookup, SentTraces } from '../../port/connector.ts';
@@ -134,7 +135,9 @@ export class GmailLookups {
     let next: string | undefined;
     for (let pages = 0; pages < MOST_PAGES && ids.length < COMPARED; pages++) {
       const query = { labelId: 'SENT', maxResults: COMPARED, pageToken: next ?? null };
-      const page = await this.gmail.list(account, { ...query, ...(q && { q }) }, this.#lookUp);
+      const page = await orOnceMore(() =>
+        this.gmail.list(account, { ...query, ...(q && { q }) }, this.#lookUp),
+      );
       ids.push(...page.messages.map(({ id }) => id));
       next = page.nextPageToken;
       if (next === undefined) break;
@@ -151,7 +154,7 @@ export class GmailLookups {
     const drafts: GmailDraft[] = [];
     let next: string | undefined;
     for (let pages = 0; pages < MOST_PAGES && drafts.length < most; pages++) {
-      const page = await this.gmail.drafts(account, q, next);
+      const page = await orOnceMore(() => this.gmail.drafts(account, q, next));
       drafts.push(...page.drafts);
       next = page.nextPageToken;
       if (next === undefined) break;
@@ -182,12 +185,15 @@ export class GmailLookups {
 
   /** @returns `null` if the message was deleted since it was listed */
   #read(account: ProviderAccount, id: string, priority: 'send' | 'interactive') {
-    return nullIfGone(this.gmail.metadata(account, id, COMPARED_HEADERS, priority));
+    return nullIfGone(
+      orOnceMore(() => this.gmail.metadata(account, id, COMPARED_HEADERS, priority)),
+    );
   }
 }
 
 /** The message that is looked up. */
 class Wanted {
+  /** Marks without the id that follows the digest: an earlier build wrote none. */
   readonly #marks: readonly string[];
 
   /** @param traces `null`: every message may be like it */
@@ -198,14 +204,14 @@ class Wanted {
     /** Messages received before this time are other ones. */
     readonly since: Date,
   ) {
-    this.#marks = kinds.map((kind) => markOfKind(kind, messageIdHeader));
+    this.#marks = kinds.map((kind) => `${kind}.${markDigest(messageIdHeader)}`);
   }
 
   is(message: GmailMetadata): boolean {
     const marks = valuesOf(message, MARK_HEADER);
     return (
       valuesOf(message, 'Message-ID').includes(this.messageIdHeader) ||
-      this.#marks.some((mark) => marks.includes(mark))
+      marks.some((mark) => this.#marks.includes(mark.split('.', 2).join('.')))
     );
   }
 
@@ -227,6 +233,19 @@ class Wanted {
     const [first] = this.traces?.recipients ?? [];
     const since = `after:${Math.floor(this.since.getTime() / 1000)}`;
     return first === undefined ? since : `${since} {to:${first} cc:${first} bcc:${first}}`;
+  }
+}
+
+/**
+ * A look-up makes up to fifty requests. If one response is lost, all others would have been for
+ * nothing, and on a bad connection no look-up would ever end.
+ */
+async function orOnceMore<T>(read: () => Promise<T>): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof ProviderError && error.code === 'temporary')) throw error;
+    return read();
   }
 }
 

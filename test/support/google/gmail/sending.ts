@@ -69,13 +69,14 @@ export function deliverMail(
 }
 
 /** A message as Gmail stores it: with the Message-ID and the headers that it keeps. */
-export function storedForm({ habits, nextId }: GoogleWorld, raw: Buffer): Buffer {
+export function storedForm({ habits, nextId, replacedIds }: GoogleWorld, raw: Buffer): Buffer {
   let result = raw;
   if (habits.ownHeaders === 'dropped')
     for (const { name } of headersOf(raw))
       if (/^x-/i.test(name)) result = withoutHeader(result, name);
   if (habits.messageIds === 'kept') return result;
   const id = `<CAstub${nextId()}@mail.gmail.com>`;
+  replacedIds.set(id, headerValue(headersOf(raw), 'message-id') ?? id);
   return withHeader(withoutHeader(result, 'message-id'), 'Message-ID', id);
 }
 

@@ -76,13 +76,16 @@ export async function send(
 }
 
 /** What Exchange changes of a message when it sends it, if it is unpleasant. */
-function changesOf({ settings }: World, { headers }: MessageContent): Partial<MessageContent> {
+function changesOf(
+  { settings, replacedIds }: World,
+  { headers, internetMessageId }: MessageContent,
+): Partial<MessageContent> {
+  const replaced = `<${randomUUID()}@exchange.test>`;
+  if (settings.replacesMessageIds) replacedIds.set(replaced, internetMessageId);
   const kept = headers.filter(({ name }) => !/^x-/i.test(name));
   return {
     ...(settings.dropsHeaders ? { headers: kept, mime: null } : {}),
-    ...(settings.replacesMessageIds
-      ? { internetMessageId: `<${randomUUID()}@exchange.test>`, mime: null }
-      : {}),
+    ...(settings.replacesMessageIds ? { internetMessageId: replaced, mime: null } : {}),
   };
 }
 
