@@ -18,8 +18,13 @@ export interface LockPatience {
 }
 
 const PATIENCE: LockPatience = { waitMs: 2_000, pauseMs: 8_000, tries: 30 };
-/** SQLSTATE of a statement that has waited for a lock for `lock_timeout`. */
-const LOCK_NOT_AVAILABLE = '55P03';
+/**
+ * SQLSTATEs of a migration that did not get a lock: after `lock_timeout`, or because of a deadlock
+ * with a request.
+ */
+const WITHOUT_LOCK: readonly unknown[] = ['55P03', '40P01'];
+/** The transaction that holds the lock waits while migrations run, however long they take. */
+const UNLIMITED = 'set local idle_in_transaction_session_timeout = 0';
 
 /** A table that a migration changes was in use during all tries. */
 export class LockedTableError extends OperatorError {
@@ -60,6 +65,7 @@ export function migrate(
     const connection = orm.em.getConnection();
     // Only one session migrates at a time. The lock ends with the session if this process dies.
     return connection.transactional(async (lock) => {
+      await connection.execute(UNLIMITED, [], 'run', lock);
       await connection.execute('select pg_advisory_xact_lock(727001)', [], 'all', lock);
       const names = (await orm.migrator.getPending()).map(({ name }) => name);
       for (const [index, name] of names.entries()) {
@@ -87,7 +93,7 @@ async function runPatiently(
         await orm.migrator.up({ migrations: [name], transaction });
       });
     } catch (error) {
-      if ((error as { code?: unknown }).code !== LOCK_NOT_AVAILABLE) throw error;
+      if (!WITHOUT_LOCK.includes((error as { code?: unknown }).code)) throw error;
       const holder = await oldestTransaction(orm, lock);
       if (tried === tries) throw new LockedTableError(name, holder, { cause: error });
       new Logger('Migrations').warn(
@@ -99,7 +105,7 @@ async function runPatiently(
 }
 
 const OLDEST = `
-  select pid, coalesce(nullif(application_name, ''), usename) as program,
+  select pid, coalesce(nullif(application_name, ''), usename, backend_type) as program,
     round(extract(epoch from clock_timestamp() - xact_start))::int as seconds
   from pg_stat_activity
   where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
@@ -116,5 +122,5 @@ async function oldestTransaction(orm: MikroORM, lock: Transaction): Promise<stri
   );
   return oldest
     ? `the oldest open transaction is that of ${oldest.program} (process ${oldest.pid}), open for ${oldest.seconds} s`
-    : 'no transaction is open any more';
+    : 'this database user sees no open transaction';
 }
