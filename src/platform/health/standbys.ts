@@ -50,6 +50,8 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
   readonly #clock = new CommitClock();
   #known: Reading | null = null;
   #knownMs = -Infinity;
+  /** Since when no commit ends, on the clock of `monotonicMs`; `null` if commits end. */
+  #stuckSinceMs: number | null = null;
   #reading: Promise<Reading> | null = null;
   #timer: NodeJS.Timeout | undefined;
   #stopped = false;
@@ -73,7 +75,7 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
       metrics: [databaseSynchronous, databaseStandbys, databaseCommitWait, databaseStandbyLag],
       read: async () => {
         const reading = await this.#read();
-        return () => show(reading);
+        return () => show(reading, this.#stuckSeconds());
       },
     });
     // A process that starts while no commit ends must know it before it writes.
@@ -95,6 +97,11 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
     if (!this.#required && this.#known?.state.synchronous !== true) return null;
     const known = await reading;
     return known && this.#problemOf(known);
+  }
+
+  /** No commit may be waiting although none would end, because none is begun (ADR 0135). */
+  #stuckSeconds(): number {
+    return this.#stuckSinceMs === null ? 0 : (monotonicMs() - this.#stuckSinceMs) / 1000;
   }
 
   #problemOf(reading: Reading): string | null {
@@ -123,8 +130,10 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
     const waits = this.#clock.measure(state.waiting, this.#knownMs);
     this.#known = { state, waits };
     const late = state.waiting.filter((_, index) => (waits[index] ?? 0) > LONGEST_WAIT_SECONDS);
+    const isStuck = commitProblem(this.#known) !== null;
+    this.#stuckSinceMs = isStuck ? (this.#stuckSinceMs ?? this.#knownMs) : null;
     commitWaits.note(
-      commitProblem(this.#known) !== null,
+      isStuck,
       late.map(({ session }) => session),
     );
     return this.#known;
@@ -139,10 +148,10 @@ export class Standbys implements OnModuleInit, OnApplicationShutdown {
   }
 }
 
-function show(reading: Reading): void {
+function show(reading: Reading, stuckSeconds: number): void {
   const { synchronous, standbys, lags } = reading.state;
   databaseSynchronous.set(synchronous ? 1 : 0);
   databaseStandbys.set(standbys);
-  databaseCommitWait.set(longestOf(reading));
+  databaseCommitWait.set(Math.max(longestOf(reading), stuckSeconds));
   for (const { name, bytes } of lags) databaseStandbyLag.set({ standby: name }, bytes);
 }

@@ -74,7 +74,7 @@ export const databaseStandbys = new Gauge({
 export const databaseCommitWait = new Gauge({
   ...shared,
   name: 'carillon_database_commit_wait_seconds',
-  help: 'Installation: how long the oldest commit has been waiting for a synchronous standby; 0 if none waits',
+  help: 'Installation: how long no commit has ended, because a synchronous standby does not answer or is not connected; 0 if commits end',
 });
 
 /** Installation: what each standby lacks. */
