@@ -159,13 +159,11 @@ describe('what operators stop and resume', () => {
       request(server.url).get('/messages').set(ada.bearer),
       request(server.url).get(`/a/${application.clientId}/accounts`).set(application.secretBasic),
       request(server.url).get('/connect/grants').set(application.basic),
-      request(server.url)
-        .post('/connect/token')
-        .send({
-          client_id: application.clientId,
-          client_secret: application.clientSecret,
-          code: 'x',
-        }),
+      request(server.url).post('/connect/token').send({
+        client_id: application.clientId,
+        client_secret: application.clientSecret,
+        code: 'x',
+      }),
     ];
     for (const response of await Promise.all(asked)) {
       expect(response.status).toBe(403);

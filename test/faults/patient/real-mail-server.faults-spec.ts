@@ -117,20 +117,24 @@ describeWith(['dovecot', 'exim4'], 'a real mail server whose Sent folder lags', 
     expect((await mail.accepted()).length).toBe(MESSAGES);
   }, 240_000);
 
-  it('gets each message once, though servers die while it answers', async () => {
-    const damage = new Damage(mix(['silence', 'pass'], MESSAGES));
-    const [mail, servers] = await begin(damage, 3);
-    servers.beginKilling(2_000);
-    const accepted = await post(mail, servers);
-    await until('enough kills', () => Promise.resolve(servers.kills >= KILLS), KILLS_LIMIT_MS);
-    await servers.endKilling();
-    await mail.settled({ limitMs: 150_000 });
-    await expectPromiseKept(mail, {
-      test: 'a real mail server, and servers killed with -9',
-      faults: `${servers.kills} kills`,
-      accepted,
-    });
-    expect(await found(mail)).toBeGreaterThan(0);
-    expect(new Set(await servers.stop())).toEqual(new Set([0]));
-  }, sized(240_000, 480_000));
+  it(
+    'gets each message once, though servers die while it answers',
+    async () => {
+      const damage = new Damage(mix(['silence', 'pass'], MESSAGES));
+      const [mail, servers] = await begin(damage, 3);
+      servers.beginKilling(2_000);
+      const accepted = await post(mail, servers);
+      await until('enough kills', () => Promise.resolve(servers.kills >= KILLS), KILLS_LIMIT_MS);
+      await servers.endKilling();
+      await mail.settled({ limitMs: 150_000 });
+      await expectPromiseKept(mail, {
+        test: 'a real mail server, and servers killed with -9',
+        faults: `${servers.kills} kills`,
+        accepted,
+      });
+      expect(await found(mail)).toBeGreaterThan(0);
+      expect(new Set(await servers.stop())).toEqual(new Set([0]));
+    },
+    sized(240_000, 480_000),
+  );
 });
