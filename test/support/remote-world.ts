@@ -4,7 +4,6 @@ import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { createApplication, type TestApplication } from './factories.ts';
 import { GoogleSide } from './google-side.ts';
 import { MicrosoftSide } from './microsoft-side.ts';
-import { UNPLEASANT } from './microsoft/settings.ts';
 import { type RemoteSide, type SeenMailbox, sorted } from './remote-side.ts';
 import { expectDocumented } from './remote-stub/remote-stub.ts';
 import type { ServerProcess } from './server-process.ts';
@@ -70,17 +69,9 @@ export class RemoteWorld extends WorkerWorld {
     Object.assign(this.environment, { LOG_LEVEL: 'info' }, ...sides.map((one) => one.environment));
   }
 
-  /**
-   * Starts the stubs, as unpleasant as they can be, and stores an application. No process runs, and
-   * no account is connected.
-   */
+  /** Starts the stubs and stores an application. No process runs, and no account is connected. */
   static async start(): Promise<RemoteWorld> {
-    const [google, microsoft] = await Promise.all([
-      GoogleSide.start(),
-      MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0 }),
-    ]);
-    google.stub.habits.worst();
-    const sides = [google, microsoft];
+    const sides = await Promise.all([GoogleSide.start(), MicrosoftSide.start()]);
     const world = new RemoteWorld(await openWorldDatabase(), sides);
     await world.#seed();
     return world;
