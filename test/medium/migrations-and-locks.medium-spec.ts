@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
+import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { LockedTableError, migrate } from '../../src/app/migrate.ts';
 import { ownMigrations } from '../../src/app/pending-migrations.ts';
@@ -31,7 +32,8 @@ describe('a migration of a table that is in use', () => {
     await client.connect();
     return client;
   };
-  const lines = () => jest.spyOn(process.stderr, 'write').mockImplementation(() => true).mock.calls;
+  const lines = () =>
+    jest.spyOn(Logger.prototype, 'warn').mockImplementation(() => undefined).mock.calls;
 
   it('lets others work between its tries, says who is in the way, and runs once the table is free', async () => {
     const said = lines();
