@@ -282,7 +282,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
     await theirs.goto(`${server.url.replace('127.0.0.1', 'localhost')}/health/live`);
     await theirs.setContent(`<a href="${link}">Sign in</a>`);
     await theirs.getByRole('link').click();
-    await theirs.getByRole('button', { name: 'Sign in' }).click();
+    await theirs.getByRole('button', { name: 'Sign in' }).dblclick();
     await theirs.getByLabel('New password').fill(PASSWORD);
     await theirs.getByRole('button', { name: 'Set the password' }).click();
     await theirs.getByText('Your password is changed').waitFor();
