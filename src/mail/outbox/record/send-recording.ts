@@ -10,7 +10,7 @@ import { openSentCopies } from './sent-copies.ts';
 import type { SendJobRow, SendResult } from '../send/send-attempt.ts';
 import { countAttempts, countEnds } from '../send/send-metrics.ts';
 import { recordPauses } from '../steer/sending-pause.ts';
-import { remaining, withRefused } from '../send/send-verdict.ts';
+import { remaining, withRefused } from '../send/send-recipients.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 const PROGRESS = `

@@ -23,22 +23,10 @@ import {
 } from './send-attempt.ts';
 import { inHandOverSpan } from './send-spans.ts';
 import { UnknownOutcomes } from './unknown-outcomes.ts';
-import {
-  afterReceipt,
-  concluded,
-  needsLookUp,
-  isResent,
-  isTooLate,
-  lastStartOf,
-  lineOf,
-  remaining,
-  secondsMissed,
-  sent,
-  signalOf,
-  withTimeAfterStop,
-  withRefused,
-  receiptText,
-} from './send-verdict.ts';
+import { needsLookUp, isResent, isTooLate, lastStartOf, secondsMissed } from './send-limits.ts';
+import { afterReceipt, remaining, withRefused, receiptText } from './send-recipients.ts';
+import { signalOf, withTimeAfterStop } from './send-signal.ts';
+import { concluded, lineOf, sent } from './send-verdict.ts';
 import { SendRoutes, type OpenRoute } from './send-routes.ts';
 import { whilePaused } from '../steer/sending-pause.ts';
 

@@ -2,7 +2,7 @@ import { forLog } from '../../../platform/base/text/for-log.ts';
 import { failSpan, spanned, SpanKind } from '../../../platform/tracing/spans.ts';
 import type { SendReceipt } from '../../../providers/port/connector.ts';
 import type { LoadedAttempt } from './send-attempt.ts';
-import { receiptText } from './send-verdict.ts';
+import { receiptText } from './send-recipients.ts';
 
 /**
  * Hands a message over in a span of its own, which has the server's reply. It has no recipient and

@@ -17,17 +17,9 @@ import type {
   MessageToSend,
   SendResult,
 } from './send-attempt.ts';
-import {
-  concluded,
-  deadlineOf,
-  type Decision,
-  deferredBefore,
-  lastStartOf,
-  missedFrom,
-  remaining,
-  resendLimitOf,
-  sent,
-} from './send-verdict.ts';
+import { deadlineOf, lastStartOf, missedFrom, resendLimitOf } from './send-limits.ts';
+import { deferredBefore, remaining } from './send-recipients.ts';
+import { concluded, type Decision, sent } from './send-verdict.ts';
 import { SendRoutes, tracesOf } from './send-routes.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';

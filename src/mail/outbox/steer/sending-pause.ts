@@ -4,7 +4,8 @@ import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import type { Outcome } from '../../../platform/work/queue/dispatcher.ts';
 import { type AccountPause, MAY_SEND } from '../../../accounts/grants/provider-accounts.ts';
 import { type LoadedAttempt, NOTHING_TO_SEND, type SendResult } from '../send/send-attempt.ts';
-import { concluded, deadlineOf, missedFrom } from '../send/send-verdict.ts';
+import { deadlineOf, missedFrom } from '../send/send-limits.ts';
+import { concluded } from '../send/send-verdict.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
