@@ -51,7 +51,7 @@ export interface ReadMark {
 }
 
 const MARK = new RegExp(
-  `^${MARK_HEADER}:[ \\t]*(?:[a-z]+\\.)?([\\w-]{${DIGEST_LENGTH}})(?:\\.(\\S{${ID_LENGTH}}))?[ \\t]*\\r?$`,
+  `^${MARK_HEADER}:(?:[ \\t]|\\r?\\n[ \\t])*(?:[a-z]+\\.)?([\\w-]{${DIGEST_LENGTH}})(?:\\.(\\S{${ID_LENGTH}}))?[ \\t]*\\r?$`,
   'im',
 );
 

@@ -57,7 +57,7 @@ export class OwnAccessError extends DomainError {
   }
 }
 
-/** The change would leave nobody who can sign in with the role `operate`. */
+/** After the change, no operator with the role `operate` could sign in. */
 export class LastOperatorError extends DomainError {
   /** @param left how operators with that role could sign in after the change */
   constructor(name: string, left: 'link' | 'none' | 'own') {

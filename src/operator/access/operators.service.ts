@@ -88,7 +88,10 @@ export interface OwnPassword {
 
 /** How a change of an operator is made. */
 export interface ChangeOptions {
-  /** Allows a change that leaves nobody who can sign in with the role `operate`. Default false. */
+  /**
+   * Makes the change even if no operator with the role `operate` can sign in afterwards. Default
+   * false.
+   */
   force?: boolean;
 }
 

@@ -166,8 +166,8 @@ export class ConnectorRegistry {
   }
 
   /**
-   * Connectors that serve a provider name of a request. First the connector of that name, then
-   * those that have the name in `signIn.names`, in the order of the sign-in pages.
+   * Connectors that serve a provider name of a request. The connector of that name comes first. The
+   * others list it in `signIn.names`; they come in the order of the sign-in pages.
    */
   named(name: string): Connector[] {
     const others = this.connectable()

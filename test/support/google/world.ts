@@ -20,7 +20,7 @@ export class GoogleWorld {
   readonly pubsub: PubSub;
   readonly calendars: Calendars;
   readonly habits = new GoogleHabits();
-  /** The Message-IDs that clients gave, by those that Gmail gave in their place. */
+  /** For each Message-ID that Gmail has assigned: the one that the client had given. */
   readonly replacedIds = new Map<string, string>();
   /** Milliseconds of the stub's clock. */
   readonly now: () => number;

@@ -38,7 +38,7 @@ export class World {
   readonly deltas: DeltaTokens;
   /** All messages accepted for sending, in order. */
   readonly sent: SentMessage[] = [];
-  /** The Message-IDs that clients gave, by those that Exchange gave in their place. */
+  /** For each Message-ID that Exchange has assigned: the one that the client had given. */
   readonly replacedIds = new Map<string, string>();
   /** Invitations, cancellations and answers that Exchange sent by itself. */
   readonly meetingMails: MeetingMail[] = [];

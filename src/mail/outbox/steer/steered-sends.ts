@@ -13,7 +13,7 @@ import { giveSlotBack, letOneThrough } from '../../../platform/work/gates/rate-g
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import { cancellationReason } from './cancellation-reason.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
-import { SINGLE_ATTEMPT_SECONDS } from '../send/send-attempt.ts';
+import { OVERDUE_SECONDS, SINGLE_ATTEMPT_SECONDS } from '../send/send-attempt.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
@@ -60,8 +60,9 @@ const MAY_LOOK_UP = `exists (
 
 /** Until when a message of unknown outcome may be sent again: `resendLimitOf`. */
 const SEND_BY = `
-  case when j.attempt_assumed and j.retry_limit_at <= j.due_at
-    then j.due_at + interval '${SINGLE_ATTEMPT_SECONDS} s' else j.retry_limit_at end`;
+  case when not j.attempt_assumed then j.retry_limit_at
+    when j.retry_limit_at > j.due_at then j.retry_limit_at + interval '${OVERDUE_SECONDS} s'
+    else j.due_at + interval '${SINGLE_ATTEMPT_SECONDS + OVERDUE_SECONDS} s' end`;
 
 const see = (lock: string): string => `
   with locked as materialized (

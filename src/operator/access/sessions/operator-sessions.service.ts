@@ -76,7 +76,10 @@ const SAME_PASSWORD = `
 const INSERT_SESSION = `
   insert into operator_session (id, operator_id, hash, created_at, last_used_at, ends_at)
   values ($1, $2, $3, $4, $4, $5)`;
-/** A link proves nothing about an operator whom an identity provider answers for (ADR 0141). */
+/**
+ * A sign-in by a link does not count for an operator of OpenID Connect: the identity provider was
+ * not asked (ADR 0141).
+ */
 const SIGNED_IN = `
   update operator set last_sign_in_at = $2 where id = $1 and (issuer is null or $3 = 'oidc')`;
 const END_PRESENTED = 'delete from operator_session where hash = $1';

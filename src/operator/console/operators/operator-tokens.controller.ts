@@ -72,17 +72,17 @@ export class ConsoleOperatorTokensController {
       lifetimeSeconds: lifetime ? Number(lifetime) : null,
     });
     const { expiresAt } = made;
+    const until = expiresAt ? exactly(expiresAt, this.clock.now()) : 'it is revoked';
     const page = secretPage({
       section: 'operators',
       title: 'Token for the admin API',
-      text: [`A token of ${operator.name}. A script sends it as Bearer.`, ...signInRule(operator)] //
-        .join(' '),
+      text: `A token of ${operator.name}. A script sends it as Bearer.`,
       what: 'token',
       value: made.token,
       crumbs: operatorCrumbs(operator),
       more: [
         ['Id', made.id],
-        ['Works until', expiresAt ? exactly(expiresAt, this.clock.now()) : 'it is revoked'],
+        ['Works until', [until, ...signInRule(operator)].join('. ')],
       ],
     });
     sendPage(response, page);

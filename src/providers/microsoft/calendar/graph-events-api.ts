@@ -113,8 +113,8 @@ export class GraphEventsApi {
 
   /**
    * The instance of a series with this start, changed or not; `null` if it was deleted.
-   * @throws {ProviderError} `rejected` if there is no such instance, but the other instances differ
-   *   from those that we compute from the rule: then the instance may not have been deleted.
+   * @throws {ProviderError} `rejected` if Exchange has no such instance, and its other instances
+   *   are not those that the rule gives. It is unknown then whether the instance was deleted.
    *   `temporary` if the series has no instance at all, because Exchange deletes a series with its
    *   last instance.
    */
