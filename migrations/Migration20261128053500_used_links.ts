@@ -4,12 +4,10 @@ export class Migration20261128053500_used_links extends Migration {
   override name = 'Migration20261128053500_used_links';
 
   override up(): void | Promise<void> {
-    this.addSql(
-      `alter table "operator_link" add "used_at" timestamptz null, add "used_by" bytea null;`,
-    );
+    this.addSql(`alter table "operator_link" add "used_by" bytea null;`);
   }
 
   override down(): void | Promise<void> {
-    this.addSql(`alter table "operator_link" drop column "used_at", drop column "used_by";`);
+    this.addSql(`alter table "operator_link" drop column "used_by";`);
   }
 }

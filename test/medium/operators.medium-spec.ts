@@ -196,7 +196,7 @@ describe('operators', () => {
     await pruneOperatorSessions(server.app.get(Database), clock.now());
     const left = await rowsOf(
       server,
-      'select 1 from operator_session union all select 1 from operator_link where used_at is null',
+      'select 1 from operator_session union all select 1 from operator_link where used_by is null',
     );
     expect(left).toHaveLength(2);
     expect(await isAlive(fresh.secret)).toBe(true);

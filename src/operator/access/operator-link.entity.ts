@@ -13,8 +13,7 @@ const OperatorLinkSchema = defineEntity({
     hash: p.blob().primary(),
     operator: () => p.manyToOne(Operator).ref().deleteRule('cascade'),
     endsAt: p.datetime().columnType('timestamptz'),
-    usedAt: p.datetime().columnType('timestamptz').nullable(),
-    /** SHA-256 of a secret of the browser that has used the link. */
+    /** SHA-256 of a secret of the browser that has used the link, which then ends soon. */
     usedBy: p.blob().nullable(),
   },
 });

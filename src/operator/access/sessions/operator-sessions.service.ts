@@ -60,11 +60,11 @@ const OPERATOR_OF_LINK = `
   select o.id, o.name from operator o
   where o.id = (select operator_id from operator_link where hash = $1) for no key update`;
 const USE_LINK = `
-  update operator_link l set used_at = coalesce(l.used_at, $2), used_by = $4
+  update operator_link l set used_by = $4, ends_at = case when l.used_by is null
+      then least(l.ends_at, $2::timestamptz + interval '${DOUBLE_CLICK_SECONDS} s') else l.ends_at end
   from operator o
-  where l.hash = $1 and l.operator_id = $3 and l.ends_at > $2 and o.id = $3 and o.disabled_at is null
-    and (l.used_at is null
-      or (l.used_by = $4 and l.used_at > $2::timestamptz - interval '${DOUBLE_CLICK_SECONDS} s'))
+  where l.hash = $1 and l.operator_id = $3 and l.ends_at > $2 and (l.used_by is null or l.used_by = $4)
+    and o.id = $3 and o.disabled_at is null
   returning o.id`;
 /**
  * Locked as strongly as the update of `SIGNED_IN` needs: two sign-ins that share a weaker lock
