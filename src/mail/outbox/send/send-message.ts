@@ -28,7 +28,7 @@ import { afterReceipt, remaining, withRefused, receiptText } from './send-recipi
 import { signalOf, withTimeAfterStop } from './send-signal.ts';
 import { concluded, lineOf, sent } from './send-verdict.ts';
 import { SendRoutes, type OpenRoute } from './send-routes.ts';
-import { whilePaused } from '../steer/sending-pause.ts';
+import { whilePaused } from './paused-attempt.ts';
 
 const ON_HOLD_TOO_LONG =
   'the account was moved to another mailbox after this message was accepted, and its send_at was not changed before the retry limit';

@@ -1,16 +1,13 @@
 import { DomainError } from '../../../platform/base/errors/domain-error.ts';
 import type { Database, Sql } from '../../../platform/database/sql.ts';
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
-import type { Outcome } from '../../../platform/work/queue/dispatcher.ts';
 import { type AccountPause, MAY_SEND } from '../../../accounts/grants/provider-accounts.ts';
-import { type LoadedAttempt, NOTHING_TO_SEND, type SendResult } from '../send/send-attempt.ts';
-import { deadlineOf, missedFrom } from '../send/send-limits.ts';
-import { concluded } from '../send/send-verdict.ts';
+import type { SendResult } from '../send/send-attempt.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 /*
  * What a pause of sending does to messages (ADR 0090). The pause itself is a column of the account
- * or of the application; a message learns of it when it is due.
+ * or of the application; a message learns of it when it is due (`send/paused-attempt.ts`).
  */
 
 /** A message cannot be sent within a request, because an operator paused sending. */
@@ -23,37 +20,6 @@ export class SendingPausedError extends DomainError {
       `Nothing was sent: ${text}. Ask the operator of this server to resume it, or use the outbox, whose messages wait until then.`,
     );
   }
-}
-
-/**
- * How long a paused message waits at most before a worker looks at it again. Resuming makes it due
- * at once, so this is only a safeguard.
- */
-const LOOK_AGAIN_MS = 24 * 3_600_000;
-
-/**
- * Lets a message wait while sending is paused: until it is resumed, or until the message must end.
- * A message whose deadline has come fails, because it must not be sent later.
- * @returns `null` if sending is not paused
- */
-export function whilePaused(attempt: LoadedAttempt): Outcome<SendResult> | null {
-  const { row, startedAt, message } = attempt;
-  const { pause } = message.account;
-  if (!pause) return null;
-  const deadline = deadlineOf(row);
-  if (startedAt >= deadline) {
-    const end = { code: 'temporary', phase: null, detail: pause.text } as const;
-    return concluded(attempt, startedAt, end, { kind: 'stop', rule: 'deadline' });
-  }
-  const ends = [startedAt.getTime() + LOOK_AGAIN_MS, deadline.getTime()];
-  const missed = missedFrom(attempt);
-  if (missed) ends.push(missed.getTime());
-  const at = new Date(Math.max(Math.min(...ends), startedAt.getTime() + 1000));
-  const move = { id: row.id, to: 'delayed', reason: pause.text } as const;
-  return {
-    next: { kind: 'again', at, ambiguous: row.ambiguous },
-    result: { ...NOTHING_TO_SEND.result, move, paused: true },
-  };
 }
 
 const RESUMED_AT_ONCE = 1_000;
