@@ -79,7 +79,7 @@ export class GoogleSide implements RemoteSide {
         const recipients = ['to', 'cc', 'bcc'].flatMap((name) => addressesIn(value(message, name)));
         return [
           {
-            messageId: this.#messageIdAsSent(message),
+            messageId: this.messageIdAsSent(value(message, 'message-id')),
             from: email,
             recipients,
             subject: value(message, 'subject'),
@@ -92,12 +92,11 @@ export class GoogleSide implements RemoteSide {
 
   received(email: string, messageId: string): number {
     const isCopy = (one: MailMessage) =>
-      this.#messageIdAsSent(one) === messageId && one.labels.has('INBOX');
+      this.messageIdAsSent(value(one, 'message-id')) === messageId && one.labels.has('INBOX');
     return this.#user(email).mailbox.messages().filter(isCopy).length;
   }
 
-  #messageIdAsSent(message: MailMessage): string {
-    const id = value(message, 'message-id');
+  messageIdAsSent(id: string): string {
     return this.stub.world.replacedIds.get(id) ?? id;
   }
 

@@ -78,7 +78,7 @@ export class MicrosoftSide implements RemoteSide {
 
   accepted(): AcceptedMessage[] {
     return this.stub.world.sent.map(({ internetMessageId, sender, to, cc, bcc, subject }) => ({
-      messageId: this.#messageIdAsSent(internetMessageId),
+      messageId: this.messageIdAsSent(internetMessageId),
       from: sender,
       recipients: [...to, ...cc, ...bcc].map((address) => address.toLowerCase()),
       subject,
@@ -89,11 +89,11 @@ export class MicrosoftSide implements RemoteSide {
   received(email: string, messageId: string): number {
     const { mailbox } = this.stub.user(email);
     const inbox = mailbox.messagesIn(mailbox.folderId('inbox')).values();
-    return [...inbox].filter((one) => this.#messageIdAsSent(one.internetMessageId) === messageId)
+    return [...inbox].filter((one) => this.messageIdAsSent(one.internetMessageId) === messageId)
       .length;
   }
 
-  #messageIdAsSent(id: string): string {
+  messageIdAsSent(id: string): string {
     return this.stub.world.replacedIds.get(id) ?? id;
   }
 

@@ -45,8 +45,13 @@ export interface RemoteSide {
   isSend(request: StubRequest): boolean;
   /** Whether a request is for a token. */
   isToken(request: StubRequest): boolean;
-  /** Every message that was accepted for sending, repetitions included. */
+  /**
+   * Every message that was accepted for sending, repetitions included, with the Message-ID as it was
+   * sent.
+   */
   accepted(): AcceptedMessage[];
+  /** The Message-ID that the provider has replaced with `id`; `id` itself if it replaced none. */
+  messageIdAsSent(id: string): string;
   /** How many copies of a message with this Message-ID are in a mailbox, apart from Sent. */
   received(email: string, messageId: string): number;
   seen(email: string): SeenMailbox;
