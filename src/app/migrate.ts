@@ -17,6 +17,11 @@ export interface LockPatience {
   tries: number;
 }
 
+/** The migration that creates the whole schema of the release before. */
+const INITIAL = 'Migration20261124004334_initial';
+/** The last of the migrations that it replaces. */
+const LAST_REPLACED = 'Migration20261124004334_audit_figures';
+
 const PATIENCE: LockPatience = { waitMs: 2_000, pauseMs: 8_000, tries: 30 };
 /**
  * SQLSTATEs of a migration that did not get a lock: after `lock_timeout`, or because of a deadlock
@@ -33,6 +38,16 @@ export class LockedTableError extends OperatorError {
       'unavailable',
       `${migration} could not lock a table that it changes, and has changed nothing; ${holder}. Wait until that transaction ends, or end it with pg_terminate_backend, and run the migrations again`,
       options,
+    );
+  }
+}
+
+/** The database is older than the release before this one. */
+export class TooOldError extends OperatorError {
+  constructor() {
+    super(
+      'refused',
+      'this database is older than the release before this one, and has not been changed; upgrade it to that release first (docs/upgrading.md)',
     );
   }
 }
@@ -55,6 +70,7 @@ async function withOrm<T>(url: string, work: (orm: MikroORM) => Promise<T>): Pro
  * @param patience default: 2 s in each of 30 tries, within five minutes
  * @returns names of the migrations that ran
  * @throws {LockedTableError} if a migration did not get its locks. Those before it have run.
+ * @throws {TooOldError} if the database is older than the release before this one
  */
 export function migrate(
   url: string,
@@ -67,6 +83,7 @@ export function migrate(
     return connection.transactional(async (lock) => {
       await connection.execute(UNLIMITED, [], 'run', lock);
       await connection.execute('select pg_advisory_xact_lock(727001)', [], 'all', lock);
+      await recordInitial(connection);
       const names = (await orm.migrator.getPending()).map(({ name }) => name);
       for (const [index, name] of names.entries()) {
         onMigration?.(name, index + 1, names.length);
@@ -75,6 +92,23 @@ export function migrate(
       return names;
     });
   });
+}
+
+/** Records the initial migration as run if the database has run those that it replaces. */
+async function recordInitial(
+  connection: ReturnType<MikroORM['em']['getConnection']>,
+): Promise<void> {
+  const [table] = await connection.execute<{ there: boolean }[]>(
+    `select to_regclass('mikro_orm_migrations') is not null as there`,
+  );
+  if (!table?.there) return;
+  const done = await connection.execute<{ name: string }[]>(
+    'select name from mikro_orm_migrations',
+  );
+  const names = new Set(done.map(({ name }) => name));
+  if (names.size === 0 || names.has(INITIAL)) return;
+  if (!names.has(LAST_REPLACED)) throw new TooOldError();
+  await connection.execute('insert into mikro_orm_migrations (name) values (?)', [INITIAL]);
 }
 
 /** Runs one migration, again and again while it does not get a lock. */

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { MikroORM } from '@mikro-orm/postgresql';
-import { Migration20261124000500_spread_audits } from '../../migrations/Migration20261124000500_spread_audits.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
@@ -200,31 +199,6 @@ describe('MirrorAudit', () => {
     );
     expect(row).toEqual({ later: true });
     expect(await auditOf(account)).toMatchObject({ checked_at: null, messages_checked: 0 });
-  });
-
-  it('spreads the audits of calendars over a week when many accounts are upgraded', async () => {
-    await database.query(
-      `with g as (
-         insert into "grant" (id, application_id, provider, email, name, status, sync_state, organization_unit,
-           billing_state, metadata, settings_sealed, linked_at, created_at, updated_at)
-         select gen_random_uuid(), $1, 'sandbox', n || '@upgraded.test', '', 'valid', 'running', 'label',
-           'paid', '{}', '', now(), now(), now() from generate_series(1, 700) n
-         returning id)
-       insert into mirror_audit (account_id, recent_at, full_at, counted) select id, now(), now(), '{}' from g`,
-      [application.id],
-    );
-    const orm = server.app.get(MikroORM);
-    const upgrade = new Migration20261124000500_spread_audits(orm.em.getDriver(), orm.config);
-    await upgrade.up();
-    for (const query of upgrade.getQueries()) await database.query(query as string);
-    const days = await database.query<{ accounts: number }>(
-      `select count(*)::int as accounts from mirror_audit a join "grant" g on g.id = a.account_id
-       where g.email like '%@upgraded.test' group by floor(greatest(extract(epoch from a.collections_at - now()), 0) / 86400)`,
-    );
-    expect(days).toHaveLength(7);
-    // 100 on each day, give or take six standard deviations.
-    for (const { accounts } of days) expect(Math.abs(accounts - 100)).toBeLessThan(56);
-    await database.query(`delete from "grant" where email like '%@upgraded.test'`);
   });
 
   it('adds 40 percent of a folder that are missing in the mirror', async () => {

@@ -33,7 +33,7 @@ export function tableOwners(): Map<string, string> {
 export function createdTables(): string[] {
   const folder = path.join(ROOT, 'migrations');
   const tables = new Set<string>();
-  for (const file of fs.readdirSync(folder).toSorted()) {
+  for (const file of fs.globSync('**/*.ts', { cwd: folder }).toSorted()) {
     const content = fs.readFileSync(path.join(folder, file), 'utf8').split('async down')[0] ?? '';
     for (const [, verb, table = ''] of content.matchAll(
       /\b(create(?: unlogged)?|drop) table (?:if (?:not )?exists )?"?(\w+)"?/g,
