@@ -11,12 +11,15 @@ import { ReplicatedPostgres } from './replicated-postgres.ts';
 const ROLES = ['one', 'two'] as const;
 type Role = (typeof ROLES)[number];
 
+/** Time from a promotion that is visible to the last connection to the old server. */
+const LEFT_WITHIN_MS = 2_000;
+
 /** Two servers over a replicated pair, which both reach over one address. */
 export class FailoverWorld {
   private constructor(
     readonly pair: ReplicatedPostgres,
     readonly world: FaultWorld,
-    readonly servers: Readonly<Record<Role, ServerProcess>>,
+    readonly servers: Record<Role, ServerProcess>,
   ) {}
 
   static async start(options: { synchronous?: boolean } = {}): Promise<FailoverWorld> {
@@ -26,15 +29,15 @@ export class FailoverWorld {
     const servers: Partial<Record<Role, ServerProcess>> = {};
     for (const role of ROLES) {
       await pair.primary.query(`create role ${role} superuser login`);
-      const url = new URL(pair.url);
-      url.username = role;
-      servers[role] = await world.startServer({
-        DATABASE_URL: url.href,
-        SMS_GATEWAY: 'http',
-        SMS_HTTP_URL: `${world.receiver.origin}/texts`,
-      });
+      servers[role] = await startAs(role, pair, world);
     }
     return new FailoverWorld(pair, world, servers as Record<Role, ServerProcess>);
+  }
+
+  /** Stops a server in order, and starts it again as a new process. */
+  async restart(role: Role): Promise<void> {
+    await this.servers[role].stop();
+    this.servers[role] = await startAs(role, this.pair, this.world);
   }
 
   /** Selects the conversations of one server with the database, for `TcpProxy.reset`. */
@@ -54,6 +57,20 @@ export class FailoverWorld {
   /** Any server, in rotation. */
   server(n: number): ServerProcess {
     return this.servers[n % 2 === 0 ? 'one' : 'two'];
+  }
+
+  /**
+   * Waits until every connection that was open until now to a replaced server is closed.
+   * @throws if that takes more than the two seconds that docs/failover.md promises
+   */
+  async left(node: PostgresNode): Promise<void> {
+    const [now] = await node.query<{ at: Date }>('select clock_timestamp() as at');
+    const open = `select from pg_stat_activity where usename = any($1) and backend_start < $2`;
+    await until(
+      'every connection to leave the replaced server',
+      async () => (await node.query(open, [ROLES, now?.at])).length === 0,
+      LEFT_WITHIN_MS,
+    );
   }
 
   /**
@@ -101,4 +118,14 @@ export class FailoverWorld {
     await this.world.close();
     await this.pair.close();
   }
+}
+
+function startAs(role: Role, pair: ReplicatedPostgres, world: FaultWorld): Promise<ServerProcess> {
+  const url = new URL(pair.url);
+  url.username = role;
+  return world.startServer({
+    DATABASE_URL: url.href,
+    SMS_GATEWAY: 'http',
+    SMS_HTTP_URL: `${world.receiver.origin}/texts`,
+  });
 }

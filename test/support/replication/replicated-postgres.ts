@@ -88,6 +88,13 @@ export class ReplicatedPostgres {
     });
   }
 
+  /** Cuts the standby off, and waits until the primary has noticed it. */
+  async standbyLeaves(): Promise<void> {
+    this.replication.block();
+    this.replication.reset();
+    await until('the standby to leave', async () => (await this.#standbys()).length === 0);
+  }
+
   /**
    * Promotes the standby. What the replication network still held is lost. `address` stays where
    * it is: call `moveAddress`.
