@@ -202,7 +202,7 @@ describe('a database that fails over to its standby', () => {
     await until('some messages', async () => posted > MESSAGES / 3);
     await pair.failOver();
     pair.moveAddress({ cut: false });
-    await failover.left(pair.primary);
+    await pair.primary.left();
     const onOldServer = await storedOn(pair.primary);
     const accepted = await load;
     await world.settled();
@@ -228,7 +228,7 @@ describe('a database that fails over to its standby', () => {
     await delay(2_000);
     await pair.failOver();
     pair.moveAddress({ cut: false });
-    await failover.left(pair.primary);
+    await pair.primary.left();
     await failover.ready();
     expect(await failover.connections(pair.primary)).toBe(0);
   }, 240_000);

@@ -11,9 +11,6 @@ import { ReplicatedPostgres } from './replicated-postgres.ts';
 const ROLES = ['one', 'two'] as const;
 type Role = (typeof ROLES)[number];
 
-/** Time from a promotion that is visible to the last connection to the old server. */
-const LEFT_WITHIN_MS = 2_000;
-
 /** Two servers over a replicated pair, which both reach over one address. */
 export class FailoverWorld {
   private constructor(
@@ -57,20 +54,6 @@ export class FailoverWorld {
   /** Any server, in rotation. */
   server(n: number): ServerProcess {
     return this.servers[n % 2 === 0 ? 'one' : 'two'];
-  }
-
-  /**
-   * Waits until every connection that was open until now to a replaced server is closed.
-   * @throws if that takes more than the two seconds that docs/failover.md promises
-   */
-  async left(node: PostgresNode): Promise<void> {
-    const [now] = await node.query<{ at: Date }>('select clock_timestamp() as at');
-    const open = `select from pg_stat_activity where usename = any($1) and backend_start < $2`;
-    await until(
-      'every connection to leave the replaced server',
-      async () => (await node.query(open, [ROLES, now?.at])).length === 0,
-      LEFT_WITHIN_MS,
-    );
   }
 
   /**
