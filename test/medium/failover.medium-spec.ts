@@ -63,9 +63,10 @@ describe('a database server that was promoted', () => {
   });
   beforeEach(async () => {
     await sql.query('truncate send_job');
-    await sql.query('update instance set timeline = $1, synchronous = false, failover = null', [
-      timeline - 1,
-    ]);
+    await sql.query(
+      `update instance set timeline = $1, synchronous = false, failover = null, stragglers_marked_at = null`,
+      [timeline - 1],
+    );
   });
   afterAll(async () => {
     await sql.close();
@@ -83,6 +84,13 @@ describe('a database server that was promoted', () => {
     return id;
   };
   const follow = (complete = false) => followTimeline(sql, [SEND], timeline, complete);
+  /** Whether rows are still marked for workers that are absent. */
+  const goesOn = async () => {
+    const [instance] = await sql.query(
+      'select from instance where stragglers_marked_at is not null',
+    );
+    return instance !== undefined;
+  };
 
   it('gets its due and its claimed rows marked, and no others', async () => {
     const due = await row(-5);
@@ -109,22 +117,44 @@ describe('a database server that was promoted', () => {
     await sql.query(
       `insert into worker (host, pid, seen_at) values ('absent', 1, now() - interval '2 s')`,
     );
-    const failover = (await follow()) as Failover;
+    expect(await follow()).toMatchObject({ synchronous: false });
     const soon = await row(5);
     const later = await row(3_600);
-    const goOn = () => markStragglers(sql, [SEND], failover);
-    expect(await goOn()).toBe(true);
-    const marked = await sql.query('select id, ambiguous, run_at from send_job order by id');
-    expect(marked).toMatchObject([
+    const goOn = async (seconds: number) => {
+      await sql.query(`update instance set stragglers_marked_at = now() - $1 * interval '1 s'`, [
+        seconds,
+      ]);
+      // Of two workers, one does it.
+      await Promise.all([markStragglers(sql, [SEND]), markStragglers(sql, [SEND])]);
+      return sql.query('select id, ambiguous, run_at from send_job order by id');
+    };
+    const marked = [
       { id: soon, ambiguous: true },
       { id: later, ambiguous: false },
-    ]);
-    expect(await goOn()).toBe(true);
-    expect(await sql.query('select id, ambiguous, run_at from send_job order by id')).toEqual(
-      marked,
-    );
+    ];
+    expect(await goOn(2)).toMatchObject(marked.map(({ id }) => ({ id, ambiguous: false })));
+    const rows = await goOn(4);
+    expect(rows).toMatchObject(marked);
+    expect(await goOn(4)).toEqual(rows);
+    expect(await goesOn()).toBe(true);
     await sql.query('update worker set moved_at = now()');
-    expect(await goOn()).toBe(false);
+    await goOn(4);
+    expect(await goesOn()).toBe(false);
+    await sql.query('update worker set moved_at = null');
+  });
+
+  it('gets no more rows marked a minute later, although a worker is absent', async () => {
+    await follow();
+    expect(await goesOn()).toBe(true);
+    await sql.query(`
+      update instance set stragglers_marked_at = now() - interval '4 s',
+        failover = jsonb_set(failover, '{at}', to_jsonb(now() - interval '61 s'))`);
+    const soon = await row(5);
+    await markStragglers(sql, [SEND]);
+    expect(await sql.query('select id, ambiguous from send_job')).toEqual([
+      { id: soon, ambiguous: false },
+    ]);
+    expect(await goesOn()).toBe(false);
     await sql.query('delete from worker');
   });
 
@@ -138,6 +168,7 @@ describe('a database server that was promoted', () => {
     await sql.query('update instance set synchronous = true');
     await row(-5);
     expect(await follow(true)).toMatchObject({ synchronous: true, rows: 0 });
+    expect(await goesOn()).toBe(false);
     await sql.query('update instance set timeline = timeline - 1');
     expect(await follow()).toMatchObject({ synchronous: false, rows: 1 });
   });
@@ -188,6 +219,18 @@ describe('a database server that was promoted', () => {
       [seen],
     );
     expect(await lostSeconds(sql, seen)).toBeCloseTo(90, 2);
+    await sql.query('delete from worker');
+  });
+
+  it('is said to lack what followed its last heartbeat if it was restarted after its promotion', async () => {
+    expect(await follow()).toMatchObject({ since: null });
+    const [started] = await sql.query<{ at: Date }>(
+      `insert into worker (host, pid, release, seen_at)
+       values ('one', 1, '1', pg_postmaster_start_time() - interval '5 s'), ('two', 2, '1', now())
+       returning seen_at as at`,
+    );
+    await sql.query('update instance set timeline = timeline - 1');
+    expect(await follow()).toMatchObject({ since: started?.at.toISOString() });
     await sql.query('delete from worker');
   });
 

@@ -60,6 +60,7 @@ describe('InstanceGuard', () => {
     doubt: null,
     synchronous: false,
     wasSynchronous: false,
+    standbyRecorded: false,
   });
 
   /** The database as a server with another timeline shows it. */

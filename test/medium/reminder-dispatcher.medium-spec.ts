@@ -343,16 +343,24 @@ describe('a reminder that is due', () => {
       expect(next).toEqual({ kind: 'again', at, ambiguous: true });
     });
 
-    it('is looked up in time for its event if a failover marked it', async () => {
-      const { event, id } = await due(notificationOf.email(30), freshAddress());
-      await fixture.database.query(
-        `update reminder set expires_at = now() + interval '20 s' where id = $1`,
-        [id],
-      );
-      await markByFailover(fixture.database, dispatcher.table);
-      const { run_at, expires_at } = await reminder(event);
-      expect(expires_at.getTime() - run_at!.getTime()).toBe(10_000);
-    });
+    it.each([
+      [20, 10],
+      [8, 4],
+    ])(
+      'is looked up in time for its event, but not at once, if a failover marked it %i s before',
+      async (secondsBefore, leftSeconds) => {
+        const { event, id } = await due(notificationOf.email(30), freshAddress());
+        const [marked] = await fixture.database.query<{ at: Date }>(
+          `update reminder set expires_at = now() + $2 * interval '1 s' where id = $1 returning now() as at`,
+          [id, secondsBefore],
+        );
+        await markByFailover(fixture.database, dispatcher.table);
+        const { run_at, expires_at } = await reminder(event);
+        const leftMs = expires_at.getTime() - run_at!.getTime();
+        expect(leftMs).toBeLessThanOrEqual(leftSeconds * 1_000);
+        expect(run_at!.getTime()).toBeGreaterThan(marked!.at.getTime() + 3_000);
+      },
+    );
 
     it('is looked up even when the event has begun meanwhile', async () => {
       const { event, id } = await due(notificationOf.email(30), 'unknown@sandbox.test');

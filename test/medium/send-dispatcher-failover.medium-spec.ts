@@ -84,6 +84,17 @@ describe('SendDispatcher: messages that a failover of the database marked', () =
     });
   });
 
+  it('say that an attempt may be missing, and not that there was one, if the credentials are refused', async () => {
+    send.server.lookUp = new ProviderError('auth-invalid', '535 no', { phase: 'login' });
+    const id = await marked();
+    await send.toTheEnd(id);
+    expect(await send.job(id)).toMatchObject({
+      status: 'failed',
+      reason:
+        'invalid authentication: 535 no; whether an earlier attempt succeeded is unknown, and whether there was one, because the database failed over',
+    });
+  });
+
   it('are not sent if a message like them was sent since', async () => {
     send.server.lookUp = { ...PROVES_NOTHING, similar: true };
     const id = await marked(limit(60));

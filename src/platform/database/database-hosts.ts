@@ -18,7 +18,7 @@ const HOST_MS = 2_000;
  * waits for all of them: the first to answer may have been replaced.
  */
 const OTHERS_MS = 200;
-/** How long the answers count for further connections. */
+/** How long the answers count for further connections, unless `askHostsAgain` is called. */
 const CHOICE_MS = 1_000;
 
 /** A host and port of `DATABASE_URL`. */
@@ -117,6 +117,10 @@ class HostChoice {
   readonly #sessions: SessionKind;
   #choosing: Promise<Host> | null = null;
   #chosen: { host: Host; atMs: number } | null = null;
+  /** Counts how often the hosts were asked. */
+  #asked = 0;
+  /** Number of the question that led to `#used`. */
+  #usedBy = 0;
   #used: Host | null = null;
 
   constructor(urls: readonly string[], sessions: SessionKind) {
@@ -133,8 +137,12 @@ class HostChoice {
    */
   async host(): Promise<Host> {
     if (this.#chosen && monotonicMs() - this.#chosen.atMs < CHOICE_MS) return this.#chosen.host;
-    this.#choosing ??= this.#choose().finally(() => (this.#choosing = null));
-    return this.#choosing;
+    if (this.#choosing) return this.#choosing;
+    const choosing = this.#choose().finally(() => {
+      if (this.#choosing === choosing) this.#choosing = null;
+    });
+    this.#choosing = choosing;
+    return choosing;
   }
 
   /** The next connection asks all hosts again: one to the chosen host has failed. */
@@ -142,19 +150,36 @@ class HostChoice {
     this.#chosen = null;
   }
 
+  /**
+   * The next connection asks all hosts again, even if they are being asked: a standby may have been
+   * promoted since it answered, while another host does not answer at all.
+   */
+  restart(): void {
+    this.#chosen = null;
+    this.#choosing = null;
+  }
+
   async #choose(): Promise<Host> {
+    this.#asked += 1;
+    const question = this.#asked;
     const answers = await this.#ask();
+    // Later answers have arrived before these.
+    if (this.#used && this.#usedBy > question) return this.#used;
     const timeline = Math.max(...answers.map((answer) => (answer.usable ? answer.timeline : 0)));
     const best = answers.find((answer) => answer.usable && answer.timeline === timeline);
     if (!best) throw new NoUsableHostError(answers);
-    const { host } = best;
+    this.#use(best, question);
+    return best.host;
+  }
+
+  #use({ host, timeline }: Answer, question: number): void {
     if (this.#used && this.#used !== host)
       this.#log.warn(
         `connections go to ${host.host}:${host.port} now (timeline ${timeline}), no longer to ${this.#used.host}:${this.#used.port}`,
       );
     this.#used = host;
+    this.#usedBy = question;
     this.#chosen = { host, atMs: monotonicMs() };
-    return host;
   }
 
   /** Returns the answers in the order of the hosts, within two seconds. */
@@ -212,6 +237,8 @@ export interface ConnectionTarget {
 }
 
 const targets = new Map<string, ConnectionTarget>();
+/** The choices among several hosts, by `DATABASE_URL`. */
+const choices = new Map<string, HostChoice>();
 
 /**
  * Returns where the connections to a database go. With several hosts, or `target_session_attrs`,
@@ -224,11 +251,21 @@ export function connectionTo(url: string): ConnectionTarget {
   let target = targets.get(url);
   if (!target) {
     const { urls, sessions } = parseDatabaseUrl(url);
-    const Client = sessions === null ? pg.Client : clientOf(new HostChoice(urls, sessions));
-    target = { connectionString: urls[0], Client };
+    if (sessions !== null) choices.set(url, new HostChoice(urls, sessions));
+    const choice = choices.get(url);
+    target = { connectionString: urls[0], Client: choice ? clientOf(choice) : pg.Client };
     targets.set(url, target);
   }
   return target;
+}
+
+/**
+ * Makes the next connection ask all hosts again, instead of trusting answers that may be a second
+ * old. Does nothing for one host.
+ * @param url `DATABASE_URL`
+ */
+export function askHostsAgain(url: string): void {
+  choices.get(url)?.restart();
 }
 
 /**

@@ -24,6 +24,7 @@ const INCIDENTS = {
   'account.invalid': 'an account has to authenticate again',
   'account.sync-error': 'an account is not synced',
   'sync.failed': 'a sync pass failed and will be repeated',
+  'database.failed-over': 'the database failed over',
   'row.quarantined': 'queued work was given up, because workers crashed on it',
 } as const;
 

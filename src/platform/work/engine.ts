@@ -10,7 +10,7 @@ import {
 import { moment, monotonicMs } from '../base/time/clock.ts';
 import { type QueueName, Signals } from './signals.ts';
 import { CurrentWorker } from './workers/current-worker.ts';
-import type { AnyDispatcher } from './queue/dispatcher.ts';
+import type { AnyDispatcher, QueueTable } from './queue/dispatcher.ts';
 import { WorkPermit } from './workers/work-permit.ts';
 import { workerDeaths } from '../metrics/queue-metrics.ts';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
@@ -18,6 +18,7 @@ import { CommitsWaitError } from '../database/commit-waits.ts';
 import { SqlPool } from '../database/sql.ts';
 import { lookAfterSilence } from '../database/health/timeline-watch.ts';
 import { timelines } from '../database/health/timelines.ts';
+import { markStragglers } from './workers/failover.ts';
 import { InstanceGuard, type HeartbeatResult } from './workers/instance-guard.ts';
 import { databaseTrouble, describeDatabaseTrouble } from '../database/health/database-trouble.ts';
 import type { Problem } from './readiness.ts';
@@ -32,18 +33,24 @@ export const DISPATCHERS = Symbol('Dispatchers');
 
 /**
  * What a heartbeat returns: milliseconds until the next due row of each queue, the values that
- * `InstanceGuard` compares, and four flags. The last two are always false for a worker that is not
- * the leader (`beatStatement`).
+ * `InstanceGuard` compares, and five flags. `orphaned` and `disconnected` are always false for a
+ * worker that is not the leader (`beatStatement`).
  * - `alive`: 1 while this worker's row in `worker` exists, else 0.
  * - `dead`: whether another worker sends no heartbeats any more.
  * - `orphaned`: whether workers that are no longer listed still have claimed rows.
  * - `disconnected`: whether workers without a connection have claimed rows that were not handed
  *   off.
+ * - `stragglers`: whether it is time to mark rows that another worker may send from an old server.
  */
-type Flags = { dead: boolean; orphaned: boolean; disconnected: boolean };
+type Flags = { dead: boolean; orphaned: boolean; disconnected: boolean; stragglers: boolean };
 type Beat = HeartbeatResult & { alive: number } & Flags & Partial<Record<QueueName, number | null>>;
 
-const NOTHING_FOUND: Flags = { dead: false, orphaned: false, disconnected: false };
+const NOTHING_FOUND: Flags = {
+  dead: false,
+  orphaned: false,
+  disconnected: false,
+  stragglers: false,
+};
 const STATEMENT_MS = 5_000;
 /** A heartbeat is due each second. */
 const LONGEST_SILENCE_MS = 10_000;
@@ -77,6 +84,7 @@ export class Engine
   readonly #pulse: SqlPool;
   readonly #identity = new WorkerIdentity();
   readonly #guard: InstanceGuard;
+  readonly #tables: readonly QueueTable[];
   readonly #runners: ReadonlyMap<QueueName, QueueRunner>;
   readonly #url: string;
   readonly #beats: { plain: string; withServer: string };
@@ -135,6 +143,7 @@ export class Engine
       applicationName: 'carillon-pulse',
     });
     const tables = dispatchers.map(({ table }) => table);
+    this.#tables = tables;
     this.#guard = new InstanceGuard(config, tables);
     this.#url = config.database.url;
     this.#beats = { plain: beatStatement(tables, false), withServer: beatStatement(tables) };
@@ -256,9 +265,9 @@ export class Engine
     if (this.#identity.id > 0) await this.#sendHeartbeat();
     this.#lastTick = monotonicMs();
     this.#tickError = null;
-    const { dead, orphaned, disconnected } = this.#found;
+    const { dead, orphaned, disconnected, stragglers } = this.#found;
     const stale = orphaned || (dead && this.#identity.mayDeclareDead());
-    if (this.#identity.id === 0 || (!stale && !disconnected)) return;
+    if (this.#identity.id === 0 || (!stale && !disconnected && !stragglers)) return;
     this.#tidying ??= this.#tidy(stale)
       .catch((error: unknown) => this.#log.warn(`sweep failed: ${String(error)}`))
       .finally(() => (this.#tidying = null));
@@ -293,8 +302,8 @@ export class Engine
       return;
     }
     this.#identity.noteBeat(sentAt);
-    const { dead, orphaned, disconnected } = beat;
-    this.#found = { dead, orphaned, disconnected };
+    const { dead, orphaned, disconnected, stragglers } = beat;
+    this.#found = { dead, orphaned, disconnected, stragglers };
     if (beat.backend !== this.#lockedOn && (await this.#identity.acquireLock(this.#pulse)))
       this.#lockedOn = beat.backend;
     for (const queue of this.#runners.keys()) {
@@ -323,9 +332,10 @@ export class Engine
 
   /**
    * Gives back the rows of dead workers, and those rows of disconnected workers that were not
-   * handed off.
+   * handed off. After a failover, marks rows that become due.
    */
   async #tidy(stale: boolean): Promise<void> {
+    if (this.#found.stragglers) await markStragglers(this.#sql, this.#tables);
     if (this.#found.disconnected && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
     if (!stale) return;
     const [swept] = await this.#sql.query<Swept>(this.#sweep, [this.#identity.mayDeclareDead()]);

@@ -5,11 +5,13 @@ import { FaultWorld } from '../../support/fault-world.ts';
 import { ReplicatedPostgres } from '../../support/replication/replicated-postgres.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
 import { sized } from '../../support/sized.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { until } from '../../support/until.ts';
 
 const MESSAGES = sized(120, 800);
 /** Nobody listens on this port. */
 const DEAD = '127.0.0.1:1';
+const STORED = 'select count(*)::int as n from job_status where id = any($1::uuid[])';
 
 interface Readiness {
   checks: { name: string; ok: boolean; problem?: string }[];
@@ -20,15 +22,20 @@ describe('servers whose DATABASE_URL names several hosts', () => {
   let world: FaultWorld;
   let server: ServerProcess;
   let url: string;
+  /** The last host. Nothing is behind it at first. */
+  let spare: TcpProxy;
 
   beforeAll(async () => {
     pair = await ReplicatedPostgres.start({ synchronous: true });
-    url = `postgresql://postgres@${DEAD},${pair.standby.host},${pair.primary.host}/carillon?target_session_attrs=read-write`;
+    spare = await TcpProxy.start(1);
+    const hosts = [DEAD, pair.standby.host, pair.primary.host, `127.0.0.1:${spare.port}`];
+    url = `postgresql://postgres@${hosts.join(',')}/carillon?target_session_attrs=read-write`;
     world = await FaultWorld.start({ accounts: 10, databaseUrl: url });
     server = await world.startServer();
   });
   afterAll(async () => {
     await world.close();
+    await spare.stop();
     await pair.close();
   });
 
@@ -93,10 +100,21 @@ describe('servers whose DATABASE_URL names several hosts', () => {
       key: 'after',
       server: (n) => (n % 2 ? server : restarted),
     });
-    const text = 'select count(*)::int as n from job_status where id = any($1::uuid[])';
-    expect(await pair.standby.query(text, [posts])).toEqual([{ n: 4 }]);
-    expect(await pair.primary.query(text, [posts])).toEqual([{ n: 0 }]);
+    expect(await pair.standby.query(STORED, [posts])).toEqual([{ n: 4 }]);
+    expect(await pair.primary.query(STORED, [posts])).toEqual([{ n: 0 }]);
     expect((await call(restarted, account, 'POST', '/v2/outbox', { body: {} }))?.status).toBe(400);
-    for (const each of [server, restarted]) expect(await each.stop()).toBe(0);
+    expect(await restarted.stop()).toBe(0);
+  });
+
+  it('leave a primary that lives on within two seconds when its standby is promoted', async () => {
+    const third = await pair.addStandby(pair.standby);
+    spare.aim(third.socketPath);
+    await pair.caughtUp(pair.standby, third);
+    await third.promote();
+    await pair.standby.left();
+    const posts = await postMessages(world, { messages: 4, key: 'third', server: () => server });
+    expect(await third.query(STORED, [posts])).toEqual([{ n: 4 }]);
+    expect(await pair.standby.query(STORED, [posts])).toEqual([{ n: 0 }]);
+    expect(await server.stop()).toBe(0);
   });
 });

@@ -12,6 +12,7 @@ import { type MetricsPage, parseMetrics, total } from '../../support/metrics-pag
 import { createOperator, type TestOperator } from '../../support/operators.ts';
 import { ReplicatedPostgres } from '../../support/replication/replicated-postgres.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
+import { sized } from '../../support/sized.ts';
 import { until } from '../../support/until.ts';
 
 interface Check {
@@ -20,6 +21,8 @@ interface Check {
 }
 
 const COMMIT_WAIT = 'carillon_database_commit_wait_seconds';
+/** How long commits wait. Meanwhile, servers must begin no more of them. */
+const GONE_SECONDS = sized(10, 60);
 const LAG = 'carillon_database_standby_lag_bytes';
 /** Writes 100 MB to the write-ahead log. */
 const WRITE_MUCH = `select pg_logical_emit_message(false, 'test', repeat('x', 1000000)) from generate_series(1, 100)`;
@@ -144,9 +147,11 @@ describe('a synchronous standby', () => {
       expect(await overview.text()).toContain('synchronous standby');
     }
     const late = world.startServer();
-    await until('background work to be due many times', async () => {
-      return total(await page(), COMMIT_WAIT) > 15;
-    });
+    await until(
+      'background work to be due many times',
+      async () => total(await page(), COMMIT_WAIT) > GONE_SECONDS,
+      2 * GONE_SECONDS * 1_000,
+    );
     expect(await problem(await late)).toBe(waits);
     expect(await waitingSessions()).toBe(left);
 

@@ -16,7 +16,7 @@ export class FailoverWorld {
   private constructor(
     readonly pair: ReplicatedPostgres,
     readonly world: FaultWorld,
-    readonly servers: Readonly<Record<Role, ServerProcess>>,
+    readonly servers: Record<Role, ServerProcess>,
   ) {}
 
   static async start(options: { synchronous?: boolean } = {}): Promise<FailoverWorld> {
@@ -26,15 +26,15 @@ export class FailoverWorld {
     const servers: Partial<Record<Role, ServerProcess>> = {};
     for (const role of ROLES) {
       await pair.primary.query(`create role ${role} superuser login`);
-      const url = new URL(pair.url);
-      url.username = role;
-      servers[role] = await world.startServer({
-        DATABASE_URL: url.href,
-        SMS_GATEWAY: 'http',
-        SMS_HTTP_URL: `${world.receiver.origin}/texts`,
-      });
+      servers[role] = await startAs(role, pair, world);
     }
     return new FailoverWorld(pair, world, servers as Record<Role, ServerProcess>);
+  }
+
+  /** Stops a server in order, and starts it again as a new process. */
+  async restart(role: Role): Promise<void> {
+    await this.servers[role].stop();
+    this.servers[role] = await startAs(role, this.pair, this.world);
   }
 
   /** Selects the conversations of one server with the database, for `TcpProxy.reset`. */
@@ -101,4 +101,14 @@ export class FailoverWorld {
     await this.world.close();
     await this.pair.close();
   }
+}
+
+function startAs(role: Role, pair: ReplicatedPostgres, world: FaultWorld): Promise<ServerProcess> {
+  const url = new URL(pair.url);
+  url.username = role;
+  return world.startServer({
+    DATABASE_URL: url.href,
+    SMS_GATEWAY: 'http',
+    SMS_HTTP_URL: `${world.receiver.origin}/texts`,
+  });
 }

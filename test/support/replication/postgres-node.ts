@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { once } from 'node:events';
@@ -32,6 +32,9 @@ function childrenOf(parent: number): number[] {
     }
   });
 }
+
+/** Time from a promotion that is visible to the last connection of a process to the old server. */
+const LEFT_WITHIN_MS = 2_000;
 
 /** One PostgreSQL server of a replicated pair. */
 export class PostgresNode {
@@ -87,14 +90,58 @@ export class PostgresNode {
     text: string,
     values: readonly unknown[] = [],
   ): Promise<R[]> {
+    const client = await this.#connect();
+    try {
+      return (await client.query<R & pg.QueryResultRow>(text, [...values])).rows;
+    } finally {
+      await client.end();
+    }
+  }
+
+  async #connect(): Promise<pg.Client> {
     const folder = encodeURIComponent(path.dirname(this.socketPath));
     const client = new pg.Client({
       connectionString: `postgresql://postgres@${folder}:5432/carillon`,
     });
     client.on('error', () => undefined);
     await client.connect();
+    return client;
+  }
+
+  /**
+   * Waits until every connection of Carillon to this server is closed that is open now.
+   * @throws if that takes more than the two seconds that docs/failover.md promises
+   */
+  async left(): Promise<void> {
+    const [now] = await this.query<{ at: Date }>('select clock_timestamp() as at');
+    const open = `select from pg_stat_activity where application_name like 'carillon%' and backend_start < $1`;
+    await until(
+      'every connection to leave the replaced server',
+      async () => (await this.query(open, [now?.at])).length === 0,
+      LEFT_WITHIN_MS,
+    );
+  }
+
+  /** Makes a base backup of the running server. A standby can be started over it. */
+  async backUp(folder: string): Promise<void> {
+    const client = await this.#connect();
     try {
-      return (await client.query<R & pg.QueryResultRow>(text, [...values])).rows;
+      await client.query(`select pg_backup_start('copy', true)`);
+      // Files may come and go meanwhile. The write-ahead log makes up for it.
+      spawnSync('cp', ['-a', this.dataDir, folder], { stdio: 'ignore' });
+      const { rows } = await client.query<{ label: string }>(
+        'select labelfile as label from pg_backup_stop(false)',
+      );
+      const running = ['postmaster.pid', 'postmaster.opts', '.s.PGSQL.5432', '.s.PGSQL.5432.lock'];
+      for (const name of running) fs.rmSync(path.join(folder, name), { force: true });
+      const owner = fs.statSync(folder);
+      for (const [name, text] of [
+        ['backup_label', rows[0]?.label ?? ''],
+        ['standby.signal', ''],
+      ] as const) {
+        fs.writeFileSync(path.join(folder, name), text);
+        fs.chownSync(path.join(folder, name), owner.uid, owner.gid);
+      }
     } finally {
       await client.end();
     }

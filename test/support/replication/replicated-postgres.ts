@@ -17,6 +17,8 @@ const STANDBY_NAME = 'standby';
  * servers and folders are gone after `close`; the servers also end with the process of the test.
  */
 export class ReplicatedPostgres {
+  readonly #further: PostgresNode[] = [];
+
   private constructor(
     private readonly folder: string,
     readonly primary: PostgresNode,
@@ -77,15 +79,34 @@ export class ReplicatedPostgres {
    * Waits until the standby has replayed everything that the primary has written up to now. Asks
    * the standby: what the primary knows of it can be ten seconds old.
    */
-  async caughtUp(): Promise<void> {
-    const [written] = await this.primary.query<{ lsn: string }>(
+  async caughtUp(primary = this.primary, standby = this.standby): Promise<void> {
+    const [written] = await primary.query<{ lsn: string }>(
       'select pg_current_wal_lsn()::text as lsn',
     );
     await until('the standby to catch up', async () => {
       const replayed = 'select pg_last_wal_replay_lsn() >= $1::pg_lsn as replayed';
-      const [row] = await this.standby.query<{ replayed: boolean }>(replayed, [written?.lsn]);
+      const [row] = await standby.query<{ replayed: boolean }>(replayed, [written?.lsn]);
       return row?.replayed === true;
     });
+  }
+
+  /** Cuts the standby off, and waits until the primary has noticed it. */
+  async standbyLeaves(): Promise<void> {
+    this.replication.block();
+    this.replication.reset();
+    await until('the standby to leave', async () => (await this.#standbys()).length === 0);
+  }
+
+  /** Starts one more server, as a standby of a server that runs. */
+  async addStandby(source: PostgresNode): Promise<PostgresNode> {
+    const folder = path.join(this.folder, `further-${this.#further.length}`);
+    await source.backUp(folder);
+    const node = await PostgresNode.start(folder, {
+      ...SETTINGS,
+      primary_conninfo: `host=127.0.0.1 port=${source.network.port} user=postgres`,
+    });
+    this.#further.push(node);
+    return node;
   }
 
   /**
@@ -110,7 +131,7 @@ export class ReplicatedPostgres {
 
   async close(): Promise<void> {
     await Promise.all([this.address.stop(), this.replication.stop()]);
-    await Promise.all([this.primary.close(), this.standby.close()]);
+    await Promise.all([this.primary, this.standby, ...this.#further].map((node) => node.close()));
     fs.rmSync(this.folder, { recursive: true, force: true });
   }
 

@@ -89,6 +89,13 @@ const PAUSED_WAIT_MS = 60_000;
 /** Reminders of a recurring event are about its first occurrence (ADR 0072). */
 const WITHOUT_FIRST =
   'the first occurrence of the recurring event was excluded, or changed or deleted on its own';
+/**
+ * Ten seconds before the event. A reminder that becomes due later than that is looked up after half
+ * of the time that is left: the copy of one that has just left appears with a delay.
+ */
+const LOOK_UP_BY = `
+  (select greatest(r.expires_at - interval '${LAST_BEFORE_SECONDS} s', due.at + (r.expires_at - due.at) / 2)
+   from reminder r, lateral (select greatest(j.run_at, now()) as at) due where r.id = j.id)`;
 const DROPPED: ReminderOutcome = { next: { kind: 'done' }, result: { kind: 'dropped' } };
 
 /**
@@ -105,7 +112,7 @@ export class ReminderDispatcher implements Dispatcher<ClaimedReminder, ReminderR
     columns: { lookUps: 'look_ups' },
     paceMs: PACE_MS,
     noEffectBeforeHandOff: true,
-    lookUpBy: `(select r.expires_at - interval '${LAST_BEFORE_SECONDS} s' from reminder r where r.id = j.id)`,
+    lookUpBy: LOOK_UP_BY,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { EARLIER_OUTCOME_UNKNOWN } from '../../../job-statuses/job-status.ts';
 import { ByteBudget } from '../../../platform/base/concurrency/byte-budget.ts';
 import { INTERNAL_REASON } from '../../../platform/base/errors/internal-reason.ts';
 import { ProviderError, type SendPhase } from '../../../platform/base/errors/provider-error.ts';
@@ -26,7 +25,7 @@ import { UnknownOutcomes } from './unknown-outcomes.ts';
 import { needsLookUp, isResent, isTooLate, lastStartOf, secondsMissed } from './send-limits.ts';
 import { afterReceipt, remaining, withRefused, receiptText } from './send-recipients.ts';
 import { signalOf, withTimeAfterStop } from './send-signal.ts';
-import { concluded, lineOf, sent } from './send-verdict.ts';
+import { concluded, earlierOutcome, lineOf, sent } from './send-verdict.ts';
 import { SendRoutes, type OpenRoute } from './send-routes.ts';
 import { whilePaused } from './paused-attempt.ts';
 
@@ -143,8 +142,8 @@ export class MessageSender {
   }
 
   /**
-   * Ends a message that was on hold until its retry limit. Earlier attempts used the old mailbox,
-   * so the new one is not searched for them.
+   * Ends a message that was on hold until its retry limit. Earlier attempts, if there were any,
+   * used the old mailbox, so the new one is not searched for them.
    */
   #onHoldTooLong(attempt: LoadedAttempt): Outcome<SendResult> | null {
     const { row, startedAt } = attempt;
@@ -152,9 +151,7 @@ export class MessageSender {
     const [code, rule] = row.ambiguous
       ? (['outcome-unknown', 'unknown'] as const)
       : (['temporary', 'deadline'] as const);
-    const detail = row.ambiguous
-      ? `${ON_HOLD_TOO_LONG}; ${EARLIER_OUTCOME_UNKNOWN}`
-      : ON_HOLD_TOO_LONG;
+    const detail = row.ambiguous ? `${ON_HOLD_TOO_LONG}; ${earlierOutcome(row)}` : ON_HOLD_TOO_LONG;
     return concluded(attempt, startedAt, { code, phase: null, detail }, { kind: 'stop', rule });
   }
 
@@ -174,7 +171,7 @@ export class MessageSender {
    */
   #outdated(attempt: LoadedAttempt): Outcome<SendResult> | null {
     if (attempt.message.account.grantStatus !== 'invalid') return null;
-    const unsure = needsLookUp(attempt.row) ? `; ${EARLIER_OUTCOME_UNKNOWN}` : '';
+    const unsure = needsLookUp(attempt.row) ? `; ${earlierOutcome(attempt.row)}` : '';
     const detail = `the account's credentials are out of date${unsure}`;
     const end = { code: 'auth-invalid', phase: null, detail } as const;
     const outcome = concluded(attempt, this.clock.now(), end, {

@@ -4,7 +4,13 @@ import type { AttemptRecord } from '../../../job-statuses/job-attempts.ts';
 import { EARLIER_OUTCOME_UNKNOWN, UNKNOWN_PREFIX } from '../../../job-statuses/job-status.ts';
 import type { SendPhase } from '../../../platform/base/errors/provider-error.ts';
 import type { decideUnproven, RetryDecision, RetryRule } from './retry-policy.ts';
-import type { Attempt, AttemptEnd, RecipientProgress, SendResult } from './send-attempt.ts';
+import type {
+  Attempt,
+  AttemptEnd,
+  RecipientProgress,
+  SendJobRow,
+  SendResult,
+} from './send-attempt.ts';
 import { isResent } from './send-limits.ts';
 import { deferredBefore, withRefused } from './send-recipients.ts';
 
@@ -64,6 +70,15 @@ export function sent(
 }
 
 /**
+ * Says of a row of unknown outcome that its message may have been sent. After a failover, an
+ * attempt may only be assumed (ADR 0139).
+ */
+export const earlierOutcome = ({ attemptAssumed }: SendJobRow): string =>
+  attemptAssumed
+    ? `${EARLIER_OUTCOME_UNKNOWN}, and whether there was one, because the database failed over`
+    : EARLIER_OUTCOME_UNKNOWN;
+
+/**
  * Result of an attempt after which some recipients have not received the message: it is tried
  * again, or it ends, as `decision` says.
  */
@@ -88,7 +103,7 @@ export function concluded(
   const unknown = code === 'outcome-unknown';
   // A failure of this attempt leaves the outcome of the earlier attempt unknown.
   const open = !unknown && isResent(row);
-  const reason = reasonOf(decision.rule, open ? `${detail}; ${EARLIER_OUTCOME_UNKNOWN}` : detail);
+  const reason = reasonOf(decision.rule, open ? `${detail}; ${earlierOutcome(row)}` : detail);
   if (nextAt) {
     return {
       next: { kind: 'again', at: nextAt, ambiguous: unknown || open },

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { EARLIER_OUTCOME_UNKNOWN } from '../../../job-statuses/job-status.ts';
 import { internalReason } from '../../../platform/base/errors/internal-reason.ts';
 import { Clock } from '../../../platform/base/time/clock.ts';
 import type { Outcome } from '../../../platform/work/queue/dispatcher.ts';
@@ -19,7 +18,7 @@ import type {
 } from './send-attempt.ts';
 import { deadlineOf, lastStartOf, missedFrom, resendLimitOf } from './send-limits.ts';
 import { deferredBefore, remaining } from './send-recipients.ts';
-import { concluded, type Decision, sent } from './send-verdict.ts';
+import { concluded, type Decision, earlierOutcome, sent } from './send-verdict.ts';
 import { SendRoutes, tracesOf } from './send-routes.ts';
 
 const PROVES_NOTHING = 'it was not found among the sent messages, which proves nothing';
@@ -107,7 +106,7 @@ export class UnknownOutcomes {
     const refused = error.code === 'auth-invalid' && attempt.route === 'account';
     if (!refused || (await this.accounts.isRenewed(account)))
       return this.stillUnknown(attempt, error);
-    const detail = `${error.message}; ${EARLIER_OUTCOME_UNKNOWN}`;
+    const detail = `${error.message}; ${earlierOutcome(attempt.row)}`;
     const end = { code: 'auth-invalid', phase: error.phase, detail } as const;
     return concluded(attempt, this.clock.now(), end, { kind: 'stop', rule: 'auth-invalid' });
   }

@@ -4,39 +4,51 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import { monotonicMs } from '../../base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../config/app-config.ts';
+import { parseDatabaseUrl } from '../../config/database-url.ts';
 import { greet } from '../connections.ts';
-import { connectionTo } from '../database-hosts.ts';
+import { askHostsAgain, connectionTo } from '../database-hosts.ts';
 import { OLD_TIMELINE, TOO_MANY_CONNECTIONS } from './database-trouble.ts';
 import { timelines } from './timelines.ts';
 
 const LIMIT_MS = 2_000;
-/** Between two looks while the server has a standby, which could be promoted at any time. */
+/** Between two looks while a standby may be promoted at any time. */
 const REPLICATED_MS = 1_000;
 /**
- * Between two looks otherwise: the standby may not have been connected when this process last
- * opened a connection. Well below a minute, because a worker that finds more than that missing on a
- * promoted server takes it for a restored backup.
+ * Between two looks otherwise: a standby may have been connected since this process last opened a
+ * connection. Well below a minute, because a worker that finds more than that missing on a promoted
+ * server takes it for a restored backup.
  */
 const ALONE_MS = 20_000;
+/** A standby that was away for longer is not promoted: it lacks too much. */
+const REMEMBERED_DAYS = 7;
+const HAD_STANDBY = `
+  select standby_seen_at > now() - interval '${REMEMBERED_DAYS} days' as replicated from instance where id = 1`;
 
 /**
  * Opens a connection, compares the timeline of its server, and closes it. If the address leads to
- * another server by now, all connections to the older one are closed.
+ * another server by now, all connections to the older one are closed. Several hosts are asked
+ * again. Also reads whether the database had a standby that this process has not seen.
  * @throws {OldTimelineError} if the address leads to a server that was replaced, or the driver's
  *   error if it leads to none
  */
 async function lookAtTimeline(url: string): Promise<void> {
   const { Client, connectionString } = connectionTo(url);
+  askHostsAgain(url);
   const client = new Client({
     connectionString,
     connectionTimeoutMillis: LIMIT_MS,
+    query_timeout: LIMIT_MS,
     application_name: 'carillon-timeline',
   });
   client.on('error', () => undefined);
   try {
     await client.connect();
     await greet(client, LIMIT_MS);
+    if (timelines.replicated) return;
+    const { rows } = await client.query<{ replicated: boolean | null }>(HAD_STANDBY);
+    if (rows[0]?.replicated) timelines.noteStandby();
   } finally {
     client.end().catch(() => undefined);
   }
@@ -64,42 +76,42 @@ export async function lookAfterSilence(url: string): Promise<void> {
 /**
  * Looks where the address of the database leads, each second if the server has a standby. An
  * address can move without an end of the old connections, and a busy pool opens no new ones.
+ *
+ * A look does not wait for the one before: that one may wait for a server that is frozen, while the
+ * address leads to another one by now. So every connection leaves an old server within two seconds.
  */
 @Injectable()
 export class TimelineWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #url: string;
+  readonly #looking = new Set<Promise<void>>();
   #timer: NodeJS.Timeout | undefined;
-  #looking: Promise<void> = Promise.resolve();
+  /** Until then, a process that knows of no standby does not look. */
+  #restsUntilMs = 0;
 
   constructor(@Inject(APP_CONFIG) config: AppConfig) {
     this.#url = config.database.url;
   }
 
   onApplicationBootstrap(): void {
-    this.#lookLater();
-  }
-
-  async onApplicationShutdown(): Promise<void> {
-    clearTimeout(this.#timer);
-    await this.#looking;
-    clearTimeout(this.#timer);
-  }
-
-  #lookLater(): void {
-    // A random part spreads the looks of processes that started together.
-    const everyMs = timelines.replicated ? REPLICATED_MS : ALONE_MS * (0.5 + Math.random() / 2);
-    this.#timer = setTimeout(() => {
-      this.#looking = this.#look();
-    }, everyMs);
+    // With several hosts there is a standby, connected or not.
+    if (parseDatabaseUrl(this.#url).urls.length > 1) timelines.noteStandby();
+    this.#timer = setInterval(() => this.#look(), REPLICATED_MS);
     this.#timer.unref();
   }
 
-  async #look(): Promise<void> {
-    try {
-      if (timelines.readable) await lookAtTimeline(this.#url);
-    } catch {
-      // The pools meet the same error and report it.
-    }
-    this.#lookLater();
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#looking);
+  }
+
+  #look(): void {
+    const now = monotonicMs();
+    if (!timelines.readable || (!timelines.replicated && now < this.#restsUntilMs)) return;
+    // A random part spreads the looks of processes that started together.
+    this.#restsUntilMs = now + ALONE_MS * (0.5 + Math.random() / 2);
+    // The pools meet the same error and report it.
+    const looking = lookAtTimeline(this.#url).catch(() => undefined);
+    this.#looking.add(looking);
+    void looking.finally(() => this.#looking.delete(looking));
   }
 }

@@ -80,9 +80,14 @@ export class Timelines {
     return this.#readable;
   }
 
-  /** Whether a server that this process used had a standby, which could be promoted. */
+  /** Whether there is, or was, a standby that could be promoted, as far as this process knows. */
   get replicated(): boolean {
     return this.#replicated;
+  }
+
+  /** Notes that there is a standby, or was one, that this process has not seen itself. */
+  noteStandby(): void {
+    this.#replicated = true;
   }
 
   /** Notes that a server does not show its timeline, and says so once in the log. */

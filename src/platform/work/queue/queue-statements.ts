@@ -303,16 +303,21 @@ const LEADS = `
       where w.id < $1 and w.seen_at > now() - interval '${LEADER_SEEN_SECONDS} s'
         and w.id <> all(array(select id from disconnected))) as leads)`;
 
+/** Rows that become due within ten seconds were marked then (`markStragglers`). */
+const STRAGGLERS_EVERY_SECONDS = 3;
+/** Condition on `instance`: whether it is time to mark stragglers again. */
+export const STRAGGLERS_DUE = `stragglers_marked_at < now() - interval '${STRAGGLERS_EVERY_SECONDS} s'`;
+
 /** Whether a commit is confirmed only after a standby has it. */
 const SYNCHRONOUS = `
   (current_setting('synchronous_standby_names') <> '' and current_setting('synchronous_commit') not in ('off', 'local'))`;
 
 /**
  * Builds the heartbeat statement ($1 worker). In one round trip it also reads `alive`, the fields
- * of `HeartbeatResult`, `dead`, `orphaned`, `disconnected`, and milliseconds until the next due row
- * of each queue. `dead` means that a worker sends no heartbeats any more. Only the leader reads
- * claimed rows: `orphaned` means that some belong to workers that are no longer listed, and
- * `disconnected` that there are rows of disconnected workers to give back.
+ * of `HeartbeatResult`, `dead`, `orphaned`, `disconnected`, `stragglers`, and milliseconds until
+ * the next due row of each queue. `dead` means that a worker sends no heartbeats any more. Only the
+ * leader reads claimed rows: `orphaned` means that some belong to workers that are no longer
+ * listed, and `disconnected` that there are rows of disconnected workers to give back.
  * @param showsServer false if the server refuses to show `SERVER_COLUMNS`
  */
 export function beatStatement(tables: readonly QueueTable[], showsServer = true): string {
@@ -337,6 +342,8 @@ export function beatStatement(tables: readonly QueueTable[], showsServer = true)
            pg_backend_pid() as backend, (select place ->> 'doubt' from instance where id = 1) as doubt,
            ${showsServer ? `${SERVER_COLUMNS},` : ''}
            ${SYNCHRONOUS} as synchronous, (select synchronous from instance where id = 1) as "wasSynchronous",
+           exists (select from instance where standby_seen_at > now() - interval '1 day') as "standbyRecorded",
+           exists (select from instance where ${STRAGGLERS_DUE}) as stragglers,
            exists (select 1 from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s') as dead,
            ${byLeader(orphans)} as orphaned,
            case when exists (select 1 from disconnected) then ${byLeader(unbegun)} else false end as disconnected,

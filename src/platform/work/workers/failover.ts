@@ -3,7 +3,7 @@ import { recordAudit } from '../../audit/record-audit.ts';
 import type { Sql, SqlConnection } from '../../database/sql.ts';
 import { SERVER_COLUMNS, type ServerRow, timelines } from '../../database/health/timelines.ts';
 import type { QueueTable } from '../queue/dispatcher.ts';
-import { AMBIGUOUS_WAIT_SECONDS } from '../queue/queue-statements.ts';
+import { AMBIGUOUS_WAIT_SECONDS, STRAGGLERS_DUE } from '../queue/queue-statements.ts';
 import { ROW_CLAIMED, ROW_WAITING } from '../queue/row-state.ts';
 
 /*
@@ -18,7 +18,10 @@ export interface Failover {
   to: number;
   /** When a worker noticed it, as an ISO time of the database's clock. */
   at: string;
-  /** Time of the last commit of the old server that the new one has; `null` if it is not known. */
+  /**
+   * Time of the last commit of the old server that the new one has, or of the last heartbeat if the
+   * new server was restarted meanwhile; `null` if neither is known.
+   */
   since: string | null;
   /** Whether the old server confirmed each commit only after a standby had it. */
   synchronous: boolean;
@@ -77,14 +80,21 @@ interface RecordedTimeline {
   timeline: number | null;
   synchronous: boolean;
   now: Date;
-  since: Date | null;
+  /** Time of the last commit that came from the old server; `null` after a restart. */
+  replayed: Date | null;
+  /** The last heartbeat before the server was started. */
+  seen: Date | null;
   name: string;
 }
 
 const LOCK = `
-  select timeline, synchronous, now() as now, pg_last_xact_replay_timestamp() as since, place ->> 'name' as name
+  select timeline, synchronous, now() as now, pg_last_xact_replay_timestamp() as replayed,
+    (select max(seen_at) from worker where seen_at < pg_postmaster_start_time()) as seen, place ->> 'name' as name
   from instance where id = 1 for update`;
-const RECORD = 'update instance set timeline = $1, failover = coalesce($2, failover) where id = 1';
+const RECORD = 'update instance set timeline = $1 where id = 1';
+const RECORD_FAILOVER = `
+  update instance set timeline = $1, failover = $2, stragglers_marked_at = case when $3::boolean then now() end
+  where id = 1`;
 
 /**
  * Records the timeline of the database. If it is higher than the recorded one, rows that the old
@@ -103,16 +113,17 @@ export function followTimeline(
   return sql.transaction(async (inside) => {
     const [recorded] = await inside.query<RecordedTimeline>(LOCK);
     if (!recorded || recorded.timeline === to) return null;
-    const { timeline: from, synchronous, now, since } = recorded;
+    const { timeline: from, synchronous, now, replayed } = recorded;
     if (from === null || from > to) {
-      await inside.query(RECORD, [to, null]);
+      await inside.query(RECORD, [to]);
       return null;
     }
     const safe = synchronous && complete;
-    const rows = safe ? 0 : await markRows(inside, tables, since);
-    const at = now.toISOString();
-    const failover = { from, to, at, since: since?.toISOString() ?? null, synchronous: safe, rows };
-    await inside.query(RECORD, [to, JSON.stringify(failover)]);
+    // A heartbeat is too inexact to tell which rows were created on the new server.
+    const rows = safe ? 0 : await markRows(inside, tables, replayed);
+    const since = (replayed ?? recorded.seen)?.toISOString() ?? null;
+    const failover = { from, to, at: now.toISOString(), since, synchronous: safe, rows };
+    await inside.query(RECORD_FAILOVER, [to, JSON.stringify(failover), !safe]);
     await recordAudit(inside, {
       actor: SYSTEM,
       action: 'instance.failed_over',
@@ -123,9 +134,9 @@ export function followTimeline(
   });
 }
 
-/** Describes a failover for operators. */
+/** Describes a failover for operators, without saying that it is one. */
 export function describeFailover({ from, to, at, since, synchronous, rows }: Failover): string {
-  const begin = `the database failed over (timeline ${to} after ${from})`;
+  const begin = `timeline ${to} after ${from}`;
   if (synchronous) return `${begin}; nothing is missing, because a standby had every commit`;
   const seconds = since === null ? null : Math.ceil((Date.parse(at) - Date.parse(since)) / 1000);
   const missing =
@@ -164,26 +175,30 @@ async function markRows(
   return count;
 }
 
+const FAILED_OVER_AT = `(failover ->> 'at')::timestamptz`;
 const ABSENT = `
-  select now() < $1::timestamptz + interval '${ABSENT_SECONDS} s' and (
-    exists (select from worker where moved_at is null and seen_at < $1::timestamptz)
-    or exists (select from lost_worker where seen_at < $1::timestamptz and lost_at > $1::timestamptz)) as absent`;
+  now() < ${FAILED_OVER_AT} + interval '${ABSENT_SECONDS} s' and (
+    exists (select from worker where moved_at is null and seen_at < ${FAILED_OVER_AT})
+    or exists (select from lost_worker where seen_at < ${FAILED_OVER_AT} and lost_at > ${FAILED_OVER_AT}))`;
+/** One worker at a time gets a row. It marks next, unless that has ended. */
+const TAKE_TURN = `
+  update instance set stragglers_marked_at = case when ${ABSENT} then now() end
+  where id = 1 and ${STRAGGLERS_DUE}
+  returning stragglers_marked_at is not null as marks, coalesce(pg_last_xact_replay_timestamp(), ${FAILED_OVER_AT}) as since`;
 
 /**
  * Marks rows that become due soon, while a worker of the old server was not seen on the new one. It
- * may still reach the old server, and send from there what both servers know. Call it every few
- * seconds after a failover.
- * @returns whether to call it again: false once all workers are known, or a minute has passed
+ * may still reach the old server, and send from there what both servers know. Any worker calls it
+ * when its heartbeat says so (`STRAGGLERS_DUE`). It ends once all workers are known, or after a
+ * minute.
  */
 export async function markStragglers(
   sql: SqlConnection,
   tables: readonly QueueTable[],
-  { at, since }: Failover,
-): Promise<boolean> {
-  const [row] = await sql.query<{ absent: boolean }>(ABSENT, [at]);
-  if (!row?.absent) return false;
-  await sql.transaction((inside) => markRows(inside, tables, new Date(since ?? at), 'waiting'));
-  return true;
+): Promise<void> {
+  const [turn] = await sql.query<{ marks: boolean; since: Date }>(TAKE_TURN);
+  if (turn?.marks)
+    await sql.transaction((inside) => markRows(inside, tables, turn.since, 'waiting'));
 }
 
 /**
@@ -224,4 +239,14 @@ const SYNCHRONOUS = 'update instance set synchronous = $1 where id = 1';
 /** Records whether commits wait for a standby. The next server then knows it of this one. */
 export async function recordSynchronous(sql: Sql, synchronous: boolean): Promise<void> {
   await sql.query(SYNCHRONOUS, [synchronous]);
+}
+
+const STANDBY = 'update instance set standby_seen_at = now() where id = 1';
+
+/**
+ * Records that the database has a standby. A process that starts while it is away then looks each
+ * second whether it was promoted (`TimelineWatch`).
+ */
+export async function recordStandby(sql: Sql): Promise<void> {
+  await sql.query(STANDBY);
 }

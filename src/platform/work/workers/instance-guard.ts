@@ -10,15 +10,15 @@ import {
   recordRefusal,
 } from './database-identity.ts';
 import type { SqlConnection } from '../../database/sql.ts';
+import { reportIncident } from '../../logs/incidents.ts';
 import { type ServerRow, timelines } from '../../database/health/timelines.ts';
 import type { QueueTable } from '../queue/dispatcher.ts';
 import {
   currentTimeline,
   describeFailover,
   followTimeline,
-  type Failover,
   lostSeconds,
-  markStragglers,
+  recordStandby,
   recordSynchronous,
 } from './failover.ts';
 
@@ -39,6 +39,8 @@ export interface HeartbeatResult extends Partial<ServerRow> {
   /** Whether commits wait for a standby, and whether the database has recorded that they do. */
   synchronous: boolean;
   wasSynchronous: boolean | null;
+  /** Whether the database has recorded within a day that it has a standby. */
+  standbyRecorded: boolean;
 }
 
 /**
@@ -66,8 +68,6 @@ export class InstanceGuard {
   #seen: number | null = null;
   /** Timeline of the server that was admitted last; 0 if it is not known. */
   #timeline = 0;
-  /** The failover that this worker has recorded, while workers of the old server are absent. */
-  #failover: Failover | null = null;
 
   /** @param tables the queues whose rows are looked up after a failover */
   constructor(
@@ -127,8 +127,7 @@ export class InstanceGuard {
       const lost = moved ? await lostSeconds(sql, this.#seen) : null;
       if (lost !== null && lost > LOST_AT_MOST_S) return this.#refuse(sql, missing(lost));
       const failover = await followTimeline(sql, this.tables, timeline, lost === 0);
-      if (failover) this.#log.warn(describeFailover(failover));
-      this.#failover = failover?.synchronous === false ? failover : null;
+      if (failover) reportIncident('database.failed-over', {}, describeFailover(failover));
     }
     // What this process saw on the old server says nothing about the new one.
     if (moved) this.#forget();
@@ -163,6 +162,7 @@ export class InstanceGuard {
       return false;
     }
     if (pulse.synchronous !== pulse.wasSynchronous) await recordSynchronous(sql, pulse.synchronous);
+    if (pulse.replicated && !pulse.standbyRecorded) await recordStandby(sql);
     if (pulse.doubt !== null || (this.#backend !== undefined && this.#backend !== pulse.backend)) {
       if (!(await this.admits(sql))) return false;
     }
@@ -173,8 +173,6 @@ export class InstanceGuard {
     this.#backend = pulse.backend;
     this.#seen = pulse.seen ?? this.#seen;
     this.#since ??= this.#seen;
-    if (this.#failover && !(await markStragglers(sql, this.tables, this.#failover)))
-      this.#failover = null;
     return true;
   }
 

@@ -29,6 +29,13 @@ const InstanceSchema = defineEntity({
     refusedAt: p.datetime().columnType('timestamptz').nullable(),
     /** The last failover; `null` if there was none. */
     failover: p.json<Failover>().nullable(),
+    /**
+     * When rows were last marked for workers that may still use the old server; `null` once that
+     * has ended, and if nothing had to be marked.
+     */
+    stragglersMarkedAt: p.datetime().columnType('timestamptz').nullable(),
+    /** When a worker last saw a connected standby, to the day; `null` if none has seen one. */
+    standbySeenAt: p.datetime().columnType('timestamptz').nullable(),
   },
 });
 
