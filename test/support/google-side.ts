@@ -68,6 +68,14 @@ export class GoogleSide implements RemoteSide {
     return method === 'POST' && path.endsWith('/messages/send');
   }
 
+  isContent({ method, path, query }: StubRequest) {
+    return (
+      method === 'GET' &&
+      /\/messages\/[^/]+$/.test(path) &&
+      ['full', 'raw'].includes(query.get('format') ?? '')
+    );
+  }
+
   isToken({ path }: StubRequest) {
     return path === '/token';
   }

@@ -72,6 +72,10 @@ export class MicrosoftSide implements RemoteSide {
     return method === 'POST' && (path.endsWith('/sendMail') || path.endsWith('/send'));
   }
 
+  isContent({ method, path }: StubRequest) {
+    return method === 'GET' && path.endsWith('/$value');
+  }
+
   isToken({ path }: StubRequest) {
     return path.endsWith('/oauth2/v2.0/token');
   }

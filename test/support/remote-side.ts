@@ -43,6 +43,8 @@ export interface RemoteSide {
   deliver(email: string, subject: string): Promise<void>;
   /** Whether a request sends a message. */
   isSend(request: StubRequest): boolean;
+  /** Whether a request is for the contents of a message. */
+  isContent(request: StubRequest): boolean;
   /** Whether a request is for a token. */
   isToken(request: StubRequest): boolean;
   /**
