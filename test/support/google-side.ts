@@ -1,5 +1,6 @@
 import { addressesIn, headerValue } from './google/gmail/mime.ts';
 import type { MailMessage } from './google/gmail/mailbox.ts';
+import { notFound } from './google/errors.ts';
 import { GoogleStub } from './google/google-stub.ts';
 import type { GoogleUser } from './google/google-user.ts';
 import { scope } from './google/scopes.ts';
@@ -38,6 +39,8 @@ export class GoogleSide implements RemoteSide {
     tooMany(429, 'rateLimitExceeded'),
     tooMany(403, 'userRateLimitExceeded'),
   ];
+
+  readonly notFound = notFound().answer();
 
   private constructor(readonly stub: GoogleStub) {}
 

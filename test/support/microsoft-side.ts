@@ -33,6 +33,11 @@ export class MicrosoftSide implements RemoteSide {
     tooMany('MailboxConcurrency'),
   ];
 
+  readonly notFound = {
+    status: 404,
+    body: { error: { code: 'ErrorItemNotFound', message: 'Not found.' } },
+  };
+
   private constructor(readonly stub: MicrosoftStub) {}
 
   /** @param manner how unpleasant the stub is */

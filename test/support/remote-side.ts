@@ -37,6 +37,8 @@ export interface RemoteSide {
   readonly integration: object;
   /** Responses of a provider that refuses requests as too many. */
   readonly tooMany: readonly StubAnswer[];
+  /** Response to a request for an object that the provider does not find. */
+  readonly notFound: StubAnswer;
   /** Adds a person, and returns the settings with which the account is connected. */
   addUser(email: string): object;
   /** Puts a message into Inbox as if it had arrived. */
@@ -48,8 +50,8 @@ export interface RemoteSide {
   /** Whether a request is for a token. */
   isToken(request: StubRequest): boolean;
   /**
-   * Every message that was accepted for sending, repetitions included, with the Message-ID as it was
-   * sent.
+   * Every message that was accepted for sending, repetitions included, with the Message-ID as it
+   * was sent.
    */
   accepted(): AcceptedMessage[];
   /** The Message-ID that the provider has replaced with `id`; `id` itself if it replaced none. */
