@@ -16,8 +16,15 @@ import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-secon
 import { type Batch, BatchStore, type StoredBatch } from './messages/batch-store.ts';
 import { FolderMirror, type FollowedFolders } from './folders/folder-mirror.ts';
 import { idsInFolder, mirroredIds, recognise } from '../mail/messages/mirror/mirrored-messages.ts';
-import type { ParsableContent } from '../mail/parsing/message-parser.ts';
-import { contentOf, type FetchedMessages, fetchRaws } from './messages/fetched-messages.ts';
+import {
+  contentOf,
+  failedOf,
+  type FetchedMessages,
+  fetchRaws,
+  type FreshMessage,
+  isDated,
+  NOT_FOUND,
+} from './messages/fetched-messages.ts';
 import { isAfterCrash, MessageReader } from './messages/message-reader.ts';
 import type { IncomingMessage } from './messages/mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from './mirror.repository.ts';
@@ -82,12 +89,6 @@ export interface Repair {
   /** When the provider was asked for the messages. */
   requestedAt: Date;
   hasVanished: boolean;
-}
-
-/** A message that the mirror does not have, with its content. */
-interface FreshMessage {
-  remote: RemoteMessage;
-  content: ParsableContent;
 }
 
 /** Result of reading a batch. */
@@ -331,8 +332,8 @@ export class MailboxSync {
 
   /**
    * Adds the content to messages that the mirror does not have, although only their flags have
-   * changed. Leaves out messages that are older than the sync horizon, and those that were deleted
-   * meanwhile.
+   * changed. Leaves out messages that are older than the sync horizon. Those that the provider does
+   * not find are requested again.
    */
   async #withContents(
     run: Run,
@@ -351,8 +352,11 @@ export class MailboxSync {
       // The provider may not have known the time of receipt before.
       const exact = { ...remote, receivedAt: got?.state?.receivedAt ?? remote.receivedAt };
       const content = remote.content ?? contentOf(got);
+      // A change may be reported before it can be read.
+      if (got === null && remote.content === null)
+        failed.push({ providerId: remote.providerId, reason: NOT_FOUND });
       // Without a time, a message cannot be shown yet.
-      if (got?.failed !== undefined && !isDated(exact))
+      else if (got?.failed !== undefined && !isDated(exact))
         failed.push({ providerId: remote.providerId, reason: got.failed });
       else if (content && (remote.content || isWanted(exact)))
         fresh.push({ remote: { ...exact, content }, content });
@@ -385,16 +389,3 @@ export class MailboxSync {
 /** Whether a provider reports no change, except perhaps of its cursor. */
 const isEmpty = ({ folders, renamed, messages, removed, failed = [] }: MailChanges): boolean =>
   folders === null && renamed.length + messages.length + removed.length + failed.length === 0;
-
-/** Providers that do not know when a message was received report it as of 1970. */
-const isDated = ({ receivedAt }: RemoteMessage): boolean => receivedAt.getTime() > 0;
-
-/** The failures of the provider, on contents and on whole messages. */
-function failedOf(fresh: readonly FreshMessage[], failed: readonly FailedMessage[]): ReadFailure[] {
-  const contents = fresh.flatMap(({ remote: { providerId }, content }) =>
-    content.kind === 'listed' && content.failed !== undefined
-      ? [{ providerId, reason: content.failed }]
-      : [],
-  );
-  return [...contents, ...failed].map((one) => ({ ...one, again: true }));
-}

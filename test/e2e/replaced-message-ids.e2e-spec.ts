@@ -33,6 +33,10 @@ const CASES = [
 /** Unknown outcomes are looked up at once. */
 const HURRY = 'update send_job set run_at = now() where state = 0 and run_at > now()';
 
+/** Messages on which the provider has failed are requested again at once. */
+const REQUEST_AGAIN = 'update sync_failure set retry_at = now() where retry_at > now()';
+const FAILURES = 'select count(*)::int as count from sync_failure where retry_at is not null';
+
 /** A message that its sender has composed. */
 const raw = (to: string, subject: string, megabytes: number, more = '') =>
   `To: ${to}\r\nSubject: ${subject}\r\n${more}\r\n${'Good day, Bo. \r\n'.repeat((megabytes * MEGABYTE) / 16)}`;
@@ -102,5 +106,28 @@ describe.each([
     });
     await expectOnce('Lost', id);
     expect(side.side.accepted().filter(({ subject }) => subject === 'Lost')).toHaveLength(1);
+  });
+
+  it('is one message if the contents of its copy cannot be read at first', async () => {
+    const { stub } = side.side;
+    const match = side.side.isContent.bind(side.side);
+    stub.faults.add({ match, answer: { status: 500, raw: 'Internal Server Error' }, times: 1e6 });
+    stub.faults.add({ match: side.side.isSend.bind(side.side), answer: 'drop-after-done' });
+    const body = { to: [{ email: side.correspondent }], subject: 'Unreadable', body: 'Only once' };
+    const queued = await api('post', '/v2/outbox').send(body);
+    expect(queued.status).toBe(202);
+    const database = server.app.get(Database);
+    await until('a failure', async () => {
+      const [row] = await database.query<{ count: number }>(FAILURES);
+      return row!.count > 0;
+    });
+    const id = await until('the job', async () => {
+      await database.query(HURRY);
+      const { body: job } = await api('get', `/job-statuses/${queued.body.job_status_id}`);
+      return job.status === 'successful' && (job.message_id as string);
+    });
+    stub.faults.clear();
+    await database.query(REQUEST_AGAIN);
+    await expectOnce('Unreadable', id);
   });
 });

@@ -16,7 +16,6 @@ const portsOf = ({ app }: TestApp) => {
 
 describeCollections('Google', async (server) => {
   const { stub, calendar } = await GoogleWorldFixture.start(server);
-  stub.habits.worst();
   return {
     ...portsOf(server),
     calendar,

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ContactContent } from '../../src/providers/port/connector.ts';
+import type { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { allContactChanges } from '../support/contacts-contract.ts';
 import { codeOf } from '../support/contract-tools.ts';
 import { GoogleFixture } from '../support/google-account.ts';
@@ -266,6 +267,32 @@ describe('contacts at the stub of Google', () => {
     const named = (name: string) => ({ ...account, providerScopes: [scope(name)] });
     expect(contacts.hasAddressBook(named('calendar'))).toBe(false);
     expect(contacts.hasAddressBook(named('contacts.readonly'))).toBe(true);
+  });
+
+  it('waits ever longer when Google refuses to list all contacts anew, and does everything else', async () => {
+    const { contacts, account, create, since } = begin();
+    const { fullLists } = fixture.stub.quotas;
+    const { limit } = fullLists;
+    const usual = limit.units;
+    limit.units = 1;
+    const list = () =>
+      contacts.listContactChanges(account, null, 10).then(
+        () => null,
+        (error: ProviderError) => error,
+      );
+    const { cursor } = await since(null);
+    const refused = await list();
+    expect(refused).toMatchObject({
+      code: 'rate-limited',
+      retryAfterSeconds: 60,
+      message: expect.stringMatching(/other requests go on$/),
+    });
+    const asked = fixture.stub.requestsOf('GET /v1/people/me/connections').length;
+    expect(await codeOf(contacts.listContactChanges(account, null, 10))).toBe('rate-limited');
+    expect(fixture.stub.requestsOf('GET /v1/people/me/connections')).toHaveLength(asked);
+    await create({ given_name: 'Bea' });
+    expect((await since(cursor)).contacts).toMatchObject([{ content: { given_name: 'Bea' } }]);
+    limit.units = usual;
   });
 
   it.each([

@@ -86,6 +86,43 @@ describe('a Microsoft mailbox that fails for a while', () => {
     }
   }
 
+  /** Makes objects at the provider: one of each kind to be changed, and one to be deleted. */
+  async function objectsToChange(name: string) {
+    const made = async (path: string, body: (what: string) => object) => {
+      const ids: string[] = [];
+      for (const what of ['Kept', 'Gone'])
+        ids.push((await world.api('post', path, body(`${what} ${name}`))).id as string);
+      return ids.map((id) => `${path}/${id}`) as [string, string];
+    };
+    const primary = (await world.api('get', '/calendars')).find(
+      ({ is_primary }: { is_primary: boolean }) => is_primary,
+    );
+    const when = { start_time: 2_000_000_000, end_time: 2_000_003_600 };
+    const calendars = await made('/calendars', (one) => ({ name: one }));
+    const events = await made('/events', (title) => ({ title, when, calendar_id: primary.id }));
+    const contacts = await made('/contacts', (given_name) => ({ given_name }));
+    const folders = await made('/folders', (display_name) => ({ display_name }));
+    const drafts = await made('/drafts', (subject) => ({ subject, body: 'Hi' }));
+    await world.write();
+    await passes(2);
+    const changed = `Changed ${name}`;
+    const version = async (path: string) => ({
+      version: (await world.api('get', path)).version as number,
+    });
+    const kept: [string, object][] = [
+      [calendars[0], { name: changed }],
+      [events[0], { title: changed }],
+      [contacts[0], { given_name: changed }],
+      [folders[0], { display_name: changed }],
+      [drafts[0], { subject: changed, ...(await version(drafts[0])) }],
+    ];
+    const gone: [string, object][] = [calendars, events, contacts, folders].map(([, one]) => [
+      one,
+      {},
+    ]);
+    return { kept, gone: [...gone, [drafts[1], await version(drafts[1])] as [string, object]] };
+  }
+
   it.each<NonNullable<StubSettings['outage']>>([
     'not-enabled',
     'not-found',
@@ -121,6 +158,36 @@ describe('a Microsoft mailbox that fails for a while', () => {
       driver.stub.settings.outage = null;
       await passes(4);
       expect([await objects(), await deletions()]).toEqual([before, deleted]);
+    },
+  );
+
+  it.each<NonNullable<StubSettings['outage']>>(['not-enabled', 'not-found', 'unknown', 'empty'])(
+    'gets the changes that clients ask for while its requests are answered by %s',
+    async (outage) => {
+      const { kept, gone } = await objectsToChange(outage);
+      driver.stub.settings.outage = outage;
+      for (const [path, body] of kept) await world.api('put', path, body);
+      for (const [path, body] of gone) await world.api('delete', path, body);
+      for (let attempts = 0; attempts < 3; attempts += 1) await world.attemptWrites();
+      driver.stub.settings.outage = null;
+      await world.write();
+      const jobs = await world.query(
+        `select action, reason from job_status where account_id = $1 and status <> 'successful'`,
+        world.account.id,
+      );
+      expect(jobs).toEqual([]);
+      await passes(2);
+      const { calendars, contacts, mailbox } = driver.stub.user(driver.email);
+      const there = [
+        ...[...calendars.calendars.values()].map(({ name }) => name),
+        ...calendars.allEvents().map(({ subject }) => subject),
+        ...contacts.contactsIn(contacts.defaultFolder.id).map(({ fields }) => fields['givenName']),
+        ...[...mailbox.folders.values()].map(({ displayName }) => displayName),
+        ...[...mailbox.messagesIn(mailbox.folderId('drafts')).values()].map(
+          ({ subject }) => subject,
+        ),
+      ].filter((name) => String(name).endsWith(outage));
+      expect(there.map(String).toSorted()).toEqual(kept.map(() => `Changed ${outage}`));
     },
   );
 

@@ -1,5 +1,6 @@
 import { addressesIn, headerValue } from './google/gmail/mime.ts';
 import type { MailMessage } from './google/gmail/mailbox.ts';
+import { notFound } from './google/errors.ts';
 import { GoogleStub } from './google/google-stub.ts';
 import type { GoogleUser } from './google/google-user.ts';
 import { scope } from './google/scopes.ts';
@@ -39,6 +40,8 @@ export class GoogleSide implements RemoteSide {
     tooMany(403, 'userRateLimitExceeded'),
   ];
 
+  readonly notFound = notFound().answer();
+
   private constructor(readonly stub: GoogleStub) {}
 
   static async start(): Promise<GoogleSide> {
@@ -66,6 +69,14 @@ export class GoogleSide implements RemoteSide {
 
   isSend({ method, path }: StubRequest) {
     return method === 'POST' && path.endsWith('/messages/send');
+  }
+
+  isContent({ method, path, query }: StubRequest) {
+    return (
+      method === 'GET' &&
+      /\/messages\/[^/]+$/.test(path) &&
+      ['full', 'raw'].includes(query.get('format') ?? '')
+    );
   }
 
   isToken({ path }: StubRequest) {

@@ -43,6 +43,7 @@ export class GoogleWorldFixture {
 
   static async start(server: TestApp): Promise<GoogleWorldFixture> {
     const stub = await GoogleStub.start();
+    stub.habits.worst();
     for (const quotas of [stub.quotas.perUser, stub.quotas.perProject])
       for (const { limit } of Object.values(quotas)) limit.units = 1_000_000_000;
     const { app } = server;

@@ -33,6 +33,11 @@ export class MicrosoftSide implements RemoteSide {
     tooMany('MailboxConcurrency'),
   ];
 
+  readonly notFound = {
+    status: 404,
+    body: { error: { code: 'ErrorItemNotFound', message: 'Not found.' } },
+  };
+
   private constructor(readonly stub: MicrosoftStub) {}
 
   /** @param manner how unpleasant the stub is */
@@ -70,6 +75,10 @@ export class MicrosoftSide implements RemoteSide {
 
   isSend({ method, path }: StubRequest) {
     return method === 'POST' && (path.endsWith('/sendMail') || path.endsWith('/send'));
+  }
+
+  isContent({ method, path }: StubRequest) {
+    return method === 'GET' && path.endsWith('/$value');
   }
 
   isToken({ path }: StubRequest) {

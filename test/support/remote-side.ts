@@ -37,12 +37,16 @@ export interface RemoteSide {
   readonly integration: object;
   /** Responses of a provider that refuses requests as too many. */
   readonly tooMany: readonly StubAnswer[];
+  /** Response to a request for an object that the provider does not find. */
+  readonly notFound: StubAnswer;
   /** Adds a person, and returns the settings with which the account is connected. */
   addUser(email: string): object;
   /** Puts a message into Inbox as if it had arrived. */
   deliver(email: string, subject: string): Promise<void>;
   /** Whether a request sends a message. */
   isSend(request: StubRequest): boolean;
+  /** Whether a request is for the contents of a message. */
+  isContent(request: StubRequest): boolean;
   /** Whether a request is for a token. */
   isToken(request: StubRequest): boolean;
   /**

@@ -3,6 +3,7 @@ import { createApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { createApplication, type TestApplication } from './factories.ts';
 import { GoogleSide } from './google-side.ts';
+import { UNPLEASANT } from './microsoft/settings.ts';
 import { MicrosoftSide } from './microsoft-side.ts';
 import { type RemoteSide, type SeenMailbox, sorted } from './remote-side.ts';
 import { expectDocumented } from './remote-stub/remote-stub.ts';
@@ -71,7 +72,12 @@ export class RemoteWorld extends WorkerWorld {
 
   /** Starts the stubs and stores an application. No process runs, and no account is connected. */
   static async start(): Promise<RemoteWorld> {
-    const sides = await Promise.all([GoogleSide.start(), MicrosoftSide.start()]);
+    const [google, microsoft] = await Promise.all([
+      GoogleSide.start(),
+      MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0 }),
+    ]);
+    google.stub.habits.worst();
+    const sides = [google, microsoft];
     const world = new RemoteWorld(await openWorldDatabase(), sides);
     await world.#seed();
     return world;

@@ -97,6 +97,30 @@ const UNMIRRORED = `
     and s.message_id is not null and s.thread_id is not null
     and not exists (select 1 from message m where m.id = s.message_id)`;
 
+// Messages of the mirror without a copy, and those that the mirror does not have yet, because they
+// are being sent or are large.
+const AWAITED = `
+  select min(since) as since from (
+    select created_at as since from message where account_id = $1 and provider_id is null and not draft
+    union all
+    select greatest(s.created_at, s.send_at) from (
+      select id from outbox_message where account_id = $1 order by id desc limit ${MOST_COMPARED}) o
+    join job_status s using (id)
+    where s.status in ('pending', 'delayed', 'successful')
+      and (s.status <> 'successful' or s.updated_at > now() - interval '1 day')
+      and (s.send_at is null or s.send_at <= now())
+      and not exists (select 1 from message m where m.id = s.message_id)) waiting`;
+
+/**
+ * When the oldest message was sent, or due to be sent, whose copy the provider may still report.
+ * Sent messages that the mirror does not have are counted for a day, among the newest 1,000.
+ * @returns `null` if the account waits for no copy
+ */
+export async function copiesAwaitedSince(sql: Sql, accountId: string): Promise<Date | null> {
+  const [row] = await sql.query<{ since: Date | null }>(AWAITED, [accountId]);
+  return row?.since ?? null;
+}
+
 // Finds the row of the outbox by the Message-ID. Several rows can have the same one: the job of a
 // row names its message.
 const UNREPORTED = `

@@ -10,7 +10,7 @@ import type { ProviderAccount } from '../port/connector.ts';
 import { pagesOf } from '../rest/pages.ts';
 import { RestClient, type RestRequest } from '../rest/rest-client.ts';
 import { GoogleError, toGoogleError } from './google-error.ts';
-import { CalendarUseLimits } from './google-use-limits.ts';
+import { CALENDAR_PAUSES, FULL_LIST_PAUSES, UseLimits } from './google-use-limits.ts';
 
 /** Google's APIs that Carillon uses, with their names in the counts of use. */
 const GOOGLE_APIS = {
@@ -97,6 +97,11 @@ export interface GoogleRequest extends Omit<RestRequest, 'url'>, GoogleCost {
   path: string;
   /** Whether the caller decides about every repetition. Default: false. */
   once?: boolean;
+  /**
+   * Whether the request is for the first page of a full list of contacts, for which Google has a
+   * small fixed quota of its own. Default: false.
+   */
+  isFullList?: boolean;
 }
 
 /**
@@ -126,6 +131,16 @@ const USUAL_PAUSE = 5;
 const isWrite = ({ method, path }: Pick<GoogleRequest, 'method' | 'path'>): boolean =>
   method !== 'GET' && !path.endsWith('/freeBusy');
 
+/** A limit of some requests that is apart from the quota of their API. */
+interface LimitApart {
+  share: BudgetShare;
+  limits: UseLimits;
+  /** Whether Google has refused the request because of this limit. */
+  isOver(error: GoogleError): boolean;
+  /** What the error says besides Google's words. */
+  words: string;
+}
+
 /** The account has no access token, so Google was not asked. */
 export class NoAccessTokenError extends ProviderError {
   override name = 'NoAccessTokenError';
@@ -139,7 +154,8 @@ export class NoAccessTokenError extends ProviderError {
 export class GoogleApi {
   readonly #rest: RestClient;
   readonly #address: string;
-  readonly #useLimits = new CalendarUseLimits();
+  readonly #writes = new UseLimits(CALENDAR_PAUSES);
+  readonly #fullLists = new UseLimits(FULL_LIST_PAUSES);
 
   constructor(
     private readonly name: GoogleApiName,
@@ -176,12 +192,12 @@ export class GoogleApi {
     account: ProviderAccount,
     request: Omit<GoogleRequest, 'once'>,
   ): Promise<EgressResponse> {
-    const { path, units, priority, reserved = false, ...rest } = request;
+    const { path, units, priority, reserved = false, isFullList: _isFullList, ...rest } = request;
     if (account.accessToken === undefined) throw new NoAccessTokenError();
     const shares = this.#shares(account, units);
     const [own] = shares;
-    const writes = isWrite(request) ? `${own.key}:writes` : null;
-    if (writes !== null) this.budget.assertNoPause(writes);
+    const apart = this.#apart(own, request);
+    if (apart) this.budget.assertNoPause(apart.share.key);
     if (reserved) this.budget.assertNoPause(own.key);
     else await this.#take(account, shares, priority, request.signal);
     this.budget.use.count(account.applicationId, GOOGLE_APIS[this.name], units);
@@ -190,23 +206,41 @@ export class GoogleApi {
         ...rest,
         url: this.#address + path,
       });
-      if (writes !== null) this.#useLimits.accepted(writes);
+      apart?.limits.accepted(apart.share.key);
       return response;
     } catch (error) {
-      if (writes !== null && error instanceof GoogleError && error.isUseLimit)
-        throw await this.#pausedWrites({ ...own, key: writes }, error);
+      if (apart && error instanceof GoogleError && apart.isOver(error))
+        throw await this.#paused(apart, error);
       if (error instanceof ProviderError && error.code === 'rate-limited')
         await this.budget.penalize(own, error.retryAfterSeconds ?? USUAL_PAUSE);
       throw error;
     }
   }
 
-  /** Lets the writes of the account wait, but not what it reads. */
-  async #pausedWrites(share: BudgetShare, error: GoogleError): Promise<GoogleError> {
+  /** The limit of such requests besides the quota of the API; `null` if there is none. */
+  #apart(own: BudgetShare, request: Omit<GoogleRequest, 'once'>): LimitApart | null {
+    if (request.isFullList === true)
+      return {
+        share: { ...own, key: `${own.key}:full-lists` },
+        limits: this.#fullLists,
+        isOver: ({ code }) => code === 'rate-limited',
+        words: '. Google limits how often all contacts are listed; other requests go on',
+      };
+    if (!isWrite(request)) return null;
+    return {
+      share: { ...own, key: `${own.key}:writes` },
+      limits: this.#writes,
+      isOver: ({ isUseLimit }) => isUseLimit,
+      words: '',
+    };
+  }
+
+  /** Lets such requests of the account wait, but no others. */
+  async #paused({ share, limits, words }: LimitApart, error: GoogleError): Promise<GoogleError> {
     const asked = error.retryAfterSeconds ?? 0;
-    const seconds = Math.max(asked, this.#useLimits.refused(share.key, this.now()));
+    const seconds = Math.max(asked, limits.refused(share.key, this.now()));
     await this.budget.penalize(share, seconds);
-    return error.after(seconds);
+    return error.after(seconds, words);
   }
 
   /**

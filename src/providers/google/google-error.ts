@@ -71,9 +71,9 @@ export class GoogleError extends ProviderError {
     return this.code === 'rate-limited' && USE_LIMITS.includes(this.reason ?? '');
   }
 
-  /** The same error with another wait. */
-  after(seconds: number): GoogleError {
-    return new GoogleError(this.status, this.reason, this.code, this.message, seconds);
+  /** The same error with another wait, and perhaps with more words. */
+  after(seconds: number, more = ''): GoogleError {
+    return new GoogleError(this.status, this.reason, this.code, this.message + more, seconds);
   }
 
   /** Whether the account's token does not cover this API: its user has not agreed to it. */

@@ -1,10 +1,10 @@
-import { CalendarUseLimits } from './google-use-limits.ts';
+import { CALENDAR_PAUSES, UseLimits } from './google-use-limits.ts';
 
-describe('CalendarUseLimits', () => {
+describe('UseLimits', () => {
   const HOUR = 3_600_000;
 
   it('waits for minutes and then for hours while Google goes on to refuse writes', () => {
-    const limits = new CalendarUseLimits();
+    const limits = new UseLimits(CALENDAR_PAUSES);
     let now = 0;
     const waits = [1, 2, 3, 4, 5, 6].map(() => {
       const seconds = limits.refused('a', now);
@@ -16,7 +16,7 @@ describe('CalendarUseLimits', () => {
   });
 
   it('begins anew after a write that Google has accepted, and after a long time', () => {
-    const limits = new CalendarUseLimits();
+    const limits = new UseLimits(CALENDAR_PAUSES);
     limits.refused('a', 0);
     limits.accepted('a');
     expect(limits.refused('a', 0)).toBe(600);
@@ -24,7 +24,7 @@ describe('CalendarUseLimits', () => {
   });
 
   it('goes on with a pause when requests that began before it are refused, too', () => {
-    const limits = new CalendarUseLimits();
+    const limits = new UseLimits(CALENDAR_PAUSES);
     expect(limits.refused('a', 0)).toBe(600);
     expect(limits.refused('a', 0)).toBe(600);
     expect(limits.refused('a', 60_500)).toBe(540);

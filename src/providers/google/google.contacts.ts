@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
-import {
-  type ContactFields,
-  contactFields,
-  groupName,
-  mergeContacts,
-} from '../port/contact-content.ts';
+import { type ContactFields, contactFields, mergeContacts } from '../port/contact-content.ts';
 import { pictureOf } from '../port/contact-picture.ts';
 import type {
   ContactChanges,
@@ -15,8 +10,9 @@ import type {
   ProviderAccount,
 } from '../port/connector.ts';
 import { readCursor } from '../rest/cursor.ts';
-import { ignoreGone } from '../rest/gone.ts';
+import { ignoreGone, provenGone } from '../rest/gone.ts';
 import { type GoogleApi, googlePages, type GoogleRequest, listedOnce } from './google-api.ts';
+import { GoogleContactGroups, PEOPLE_COST } from './contacts/google-contact-groups.ts';
 import { GoogleError } from './google-error.ts';
 import { mayHaveCreated, RecentCreations } from './calendar/google-recent-creations.ts';
 import {
@@ -31,8 +27,6 @@ import {
   writePerson,
 } from './google-person.ts';
 
-/** Every method of the People API counts as one request. */
-const COST = { units: 1, priority: 'interactive' } as const;
 const MOST_PER_PAGE = 1_000;
 const MOST_ROUNDS = 5;
 const PICTURE_BYTES = 5 * 1024 * 1024;
@@ -47,16 +41,6 @@ const connections = z.object({
   nextPageToken: z.string().optional(),
   nextSyncToken: z.string().optional(),
 });
-const group = z.object({
-  resourceName: z.string(),
-  name: z.string().default(''),
-  groupType: z.string().optional(),
-});
-const groupList = z.object({
-  contactGroups: z.array(group).default([]),
-  nextPageToken: z.string().optional(),
-});
-
 const cursorShape = z.object({
   /** `null` while all contacts are listed. */
   syncToken: z.string().nullable(),
@@ -73,8 +57,11 @@ const BEGIN: Cursor = { syncToken: null, pageToken: null, groups: '' };
 /** The contacts of a Google account, by the People API. */
 export class GoogleContacts implements ContactsPort {
   readonly #recent = new RecentCreations();
+  readonly #groups: GoogleContactGroups;
 
-  constructor(private readonly api: GoogleApi) {}
+  constructor(private readonly api: GoogleApi) {
+    this.#groups = new GoogleContactGroups(api);
+  }
 
   /** Not if the user has not agreed to contacts. */
   hasAddressBook({ providerScopes }: ProviderAccount): boolean {
@@ -91,7 +78,7 @@ export class GoogleContacts implements ContactsPort {
     limit: number,
   ): Promise<ContactChanges> {
     const at = readCursor(cursor, cursorShape) ?? BEGIN;
-    const groups = await this.#groupNames(account).catch(withoutAddressBook);
+    const groups = await this.#groups.names(account).catch(withoutAddressBook);
     const digest = digestOf(groups);
     // Groups have changed, which may change contacts that are not reported: all are read again.
     const isOther = at !== BEGIN && at.groups !== digest;
@@ -131,7 +118,7 @@ export class GoogleContacts implements ContactsPort {
     const wait = this.#recent.secondsToWait(key, this.api.now());
     if (wait > 0) throw notListedYet(wait);
     const fields = contactFields(contact);
-    const groups = await this.#groupIds(account, fields);
+    const groups = await this.#groups.ids(account, fields);
     try {
       const { resourceName } = await this.#create(account, key, fields, groups);
       this.#recent.note(key, resourceName, this.api.now());
@@ -176,8 +163,8 @@ export class GoogleContacts implements ContactsPort {
     const ours = contactFields(contact);
     const before = base && contactFields(base);
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const person = await this.#get(account, providerId);
-      const groups = await this.#groupNames(account);
+      const person = await this.#unlessPassing(account, providerId, this.#get(account, providerId));
+      const groups = await this.#groups.names(account);
       const theirs = readPerson(person, groups);
       const { write, conflicts } = mergeContacts(before, ours, theirs);
       if (conflicts.length > 0)
@@ -197,7 +184,18 @@ export class GoogleContacts implements ContactsPort {
   async deleteContact(account: ProviderAccount, providerId: string) {
     if (!CONTACT.test(providerId)) return;
     const path = `/v1/${providerId}:deleteContact`;
-    await ignoreGone(this.api.send(account, { method: 'DELETE', path, ...COST }));
+    const deleting = this.api.send(account, { method: 'DELETE', path, ...PEOPLE_COST });
+    await ignoreGone(this.#unlessPassing(account, providerId, deleting));
+  }
+
+  /** Waits for a request about a contact. See `provenGone`. */
+  #unlessPassing<T>(account: ProviderAccount, providerId: string, work: Promise<T>): Promise<T> {
+    const query = { personFields: 'metadata' };
+    const request = { method: 'GET', path: `/v1/${providerId}`, query, ...PEOPLE_COST } as const;
+    return provenGone(work, {
+      object: () => this.api.send(account, request),
+      anchor: () => this.#groups.names(account),
+    });
   }
 
   async #page(
@@ -206,13 +204,18 @@ export class GoogleContacts implements ContactsPort {
     { syncToken, pageToken, groups: digest, pageSize = Math.min(limit, MOST_PER_PAGE) }: Cursor,
     groups: ReadonlyMap<string, string>,
   ): Promise<ContactChanges> {
-    const answer = await this.#connections(account, {
-      personFields: PERSON_FIELDS,
-      pageSize,
-      requestSyncToken: true,
-      syncToken: syncToken ?? undefined,
-      pageToken: pageToken ?? undefined,
-    });
+    const isFullList = syncToken === null && pageToken === null;
+    const answer = await this.#connections(
+      account,
+      {
+        personFields: PERSON_FIELDS,
+        pageSize,
+        requestSyncToken: true,
+        syncToken: syncToken ?? undefined,
+        pageToken: pageToken ?? undefined,
+      },
+      isFullList,
+    );
     // An entry that cannot be read is left out: it must not block the others.
     const people = answer.connections.flatMap((one) => googlePerson.safeParse(one).data ?? []);
     const { nextPageToken, nextSyncToken = null } = answer;
@@ -262,10 +265,10 @@ export class GoogleContacts implements ContactsPort {
     return found;
   }
 
-  #connections(account: ProviderAccount, query: GoogleRequest['query']) {
+  #connections(account: ProviderAccount, query: GoogleRequest['query'], isFullList = false) {
     return this.#read(
       account,
-      { method: 'GET', path: '/v1/people/me/connections', ...(query ? { query } : {}) },
+      { method: 'GET', path: '/v1/people/me/connections', ...(query ? { query } : {}), isFullList },
       connections,
     );
   }
@@ -292,19 +295,20 @@ export class GoogleContacts implements ContactsPort {
       const others = groupsOf(person).filter((id) => !groups.has(id));
       fields['memberships'] = membershipsOf([
         ...others,
-        ...(await this.#groupIds(account, contact, groups)),
+        ...(await this.#groups.ids(account, contact, groups)),
       ]);
     }
     const { etag, metadata } = person;
     try {
-      await this.api.send(account, {
+      const patching = this.api.send(account, {
         method: 'PATCH',
         path: `/v1/${person.resourceName}:updateContact`,
         query: { updatePersonFields: Object.keys(fields).join(',') },
         json: { etag, metadata: { sources: metadata.sources }, ...fields },
         repeatable: true,
-        ...COST,
+        ...PEOPLE_COST,
       });
+      await this.#unlessPassing(account, person.resourceName, patching);
       return true;
     } catch (error) {
       const isOther = error instanceof GoogleError && OTHER_VERSION.includes(error.reason ?? '');
@@ -313,59 +317,12 @@ export class GoogleContacts implements ContactsPort {
     }
   }
 
-  /** Names of the groups that users made, by resource name. */
-  async #groupNames(account: ProviderAccount): Promise<Map<string, string>> {
-    const names = new Map<string, string>();
-    const pages = googlePages((pageToken) => {
-      const query = { pageSize: MOST_PER_PAGE, groupFields: 'name,groupType', pageToken };
-      const request = { method: 'GET', path: '/v1/contactGroups', query } as const;
-      return this.#read(account, request, groupList);
-    });
-    for await (const { contactGroups } of pages) {
-      for (const { resourceName, name, groupType } of contactGroups) {
-        const shown = groupName(name);
-        if (groupType === 'USER_CONTACT_GROUP' && shown) names.set(resourceName, shown);
-      }
-    }
-    return names;
-  }
-
-  /** Resource names of the groups of a contact; groups that do not exist are created. */
-  async #groupIds(
-    account: ProviderAccount,
-    { groups }: ContactFields,
-    known?: ReadonlyMap<string, string>,
-  ): Promise<string[]> {
-    if (groups.length === 0) return [];
-    const names = known ?? (await this.#groupNames(account));
-    const ids: string[] = [];
-    for (const name of groups) {
-      const there = [...names].find(([, one]) => one === name)?.[0];
-      ids.push(there ?? (await this.#createGroup(account, name)));
-    }
-    return ids;
-  }
-
-  async #createGroup(account: ProviderAccount, name: string): Promise<string> {
-    const json = { contactGroup: { name } };
-    try {
-      const request = { method: 'POST', path: '/v1/contactGroups', json } as const;
-      return (await this.#read(account, request, group)).resourceName;
-    } catch (error) {
-      if (!(error instanceof GoogleError) || error.code !== 'conflict') throw error;
-      const names = await this.#groupNames(account);
-      const there = [...names].find(([, one]) => one === name)?.[0];
-      if (there === undefined) throw error;
-      return there;
-    }
-  }
-
   #read<T>(
     account: ProviderAccount,
     request: Omit<GoogleRequest, 'units' | 'priority'>,
     shape: z.ZodType<T>,
   ): Promise<T> {
-    return this.api.read(account, { ...request, ...COST }, shape);
+    return this.api.read(account, { ...request, ...PEOPLE_COST }, shape);
   }
 }
 

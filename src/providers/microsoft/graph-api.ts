@@ -49,6 +49,10 @@ export interface GraphPage {
   delta: string | null;
 }
 
+/** Parts that every mailbox has. If Graph does not find one, it will find it again (ADR 0124). */
+const ALWAYS_THERE =
+  /^\/(?:sendMail|calendar|calendars|messages|contacts|contactFolders|mailFolders|mailFolders\/(?:delta|(?:inbox|drafts|sentitems)(?:\/messages)?))$/;
+
 /** Name of Graph in the counts of use. */
 const API = 'microsoft-graph';
 
@@ -72,8 +76,9 @@ export class GraphApi {
   }
 
   /**
-   * Makes a request when the quota allows it, at most four for one mailbox at the same time. A GET
-   * that Graph refuses with a passing error (`GraphError.isPassing`) is made once more.
+   * Makes a request when the quota allows it, at most four for one mailbox at the same time. A
+   * request that Graph refuses with a passing error (`GraphError.isPassing`) had no effect, and is
+   * made once more.
    * @throws {BudgetExhaustedError} if the quota or the ceiling of the application is used up; Graph
    *   was not asked
    * @throws {GraphError} for an unsuccessful response
@@ -83,7 +88,7 @@ export class GraphApi {
       return await this.#sendOnce(account, request);
     } catch (error) {
       const isPassing = error instanceof GraphError && error.isPassing;
-      if (!isPassing || request.method !== 'GET') throw error;
+      if (!isPassing) throw error;
       return this.#sendOnce(account, request);
     }
   }
@@ -106,6 +111,8 @@ export class GraphApi {
       return await this.budget.withSlot(keyOf(account), concurrent, priority, work, request.signal);
     } catch (error) {
       await this.#slowDown(shares, sends, error);
+      if (!root && ALWAYS_THERE.test(path) && error instanceof GraphError && error.isNotFound)
+        throw error.asPassing();
       if (!(error instanceof GraphError) || !error.isWithoutConsent) throw error;
       throw error.with(missingPermission(account, permissionFor(request)));
     }

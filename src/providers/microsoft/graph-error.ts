@@ -48,13 +48,24 @@ export class GraphError extends ProviderError {
    */
   get isLostLink(): boolean {
     const isUnnamed = this.status === 404 && ['', 'UnknownError'].includes(this.reason);
-    return this.code === 'not-found' || isUnnamed;
+    return this.isNotFound || isUnnamed;
+  }
+
+  /** Whether Graph has not found the object of the request. */
+  get isNotFound(): boolean {
+    return this.code === 'not-found';
   }
 
   /** The same error with advice. */
   with(advice: string): GraphError {
     const { status, reason, code, message, retryAfterSeconds } = this;
     return new GraphError(status, reason, code, `${message} ${advice}`, retryAfterSeconds);
+  }
+
+  /** The same error as one that passes. */
+  asPassing(): GraphError {
+    const { status, reason, message, retryAfterSeconds } = this;
+    return new GraphError(status, reason, 'temporary', message, retryAfterSeconds);
   }
 }
 

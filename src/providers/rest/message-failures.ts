@@ -15,6 +15,18 @@ export function isOfOneObject(error: unknown): error is ProviderError {
 }
 
 /**
+ * The failures of messages that a provider has reported and does not find. A change may be reported
+ * before it can be read, so they are requested again.
+ * @param read as `MailPort.readMessages` returns it
+ */
+export function notFoundAmong(read: ReadonlyMap<string, unknown>): FailedMessage[] {
+  const reason = 'the provider has reported the message, and does not find it';
+  return [...read].flatMap(([providerId, found]) =>
+    found === null ? [{ providerId, reason }] : [],
+  );
+}
+
+/**
  * The content of a message on whose content the provider failed.
  * @param reason the provider's error text
  */

@@ -28,6 +28,7 @@ import {
   planBatch,
 } from './mirror-plan.ts';
 import { type MirrorClaim, MirrorRepository } from '../mirror.repository.ts';
+import { clearMessages } from './unclear-copies.ts';
 import { writePlan, type Written } from './mirror-writes.ts';
 import { isRefusedValue, refusedAmong } from '../failures/refused-values.ts';
 import { type ReadFailure, recordFailures } from '../failures/sync-failures.ts';
@@ -196,10 +197,13 @@ export class BatchStore {
     isTrial: boolean,
   ): Promise<StoredBatch> {
     const { accountId, email } = account;
-    const { changes, incoming, failures, folders, newsSince } = batch;
+    const { changes, folders, newsSince } = batch;
+    const failures = [...batch.failures];
     const owner: MirrorOwner = { account, newsSince, at: this.clock.now() };
     const result = await this.repository.withClaim(claim, changes.cursor, async (sql) => {
       const knowledge = await knowledgeOf(sql, account, batch);
+      const { incoming, unclear } = await clearMessages(sql, accountId, batch, knowledge);
+      failures.push(...unclear);
       const plan = planBatch(incoming, knowledge, { email, ...folders });
       this.#withoutMarks(plan, knowledge);
       const stored = await writePlan(sql, accountId, plan, owner.at);

@@ -1,4 +1,5 @@
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import type { ParsableContent } from '../../mail/parsing/message-parser.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type {
   FailedMessage,
@@ -8,9 +9,22 @@ import type {
   ReadMessage,
   RemoteMessage,
 } from '../../providers/port/connector.ts';
+import type { ReadFailure } from '../failures/sync-failures.ts';
 
 /** What a provider has returned for some messages, by provider id. */
 export type FetchedMessages = ReadonlyMap<string, ReadMessage | null>;
+
+/** A message that the mirror does not have, with its content. */
+export interface FreshMessage {
+  remote: RemoteMessage;
+  content: ParsableContent;
+}
+
+/** Why a message is requested again that its provider has reported. */
+export const NOT_FOUND = 'the provider has reported the message, and does not find it';
+
+/** Providers that do not know when a message was received report it as of 1970. */
+export const isDated = ({ receivedAt }: RemoteMessage): boolean => receivedAt.getTime() > 0;
 
 /** The messages on which the provider failed. */
 export function failuresOf(fetched: FetchedMessages): FailedMessage[] {
@@ -50,4 +64,17 @@ export async function fetchRaws(
     }
   }
   return fetched;
+}
+
+/** The failures of the provider, on contents and on whole messages. */
+export function failedOf(
+  fresh: readonly FreshMessage[],
+  failed: readonly FailedMessage[],
+): ReadFailure[] {
+  const contents = fresh.flatMap(({ remote: { providerId }, content }) =>
+    content.kind === 'listed' && content.failed !== undefined
+      ? [{ providerId, reason: content.failed }]
+      : [],
+  );
+  return [...contents, ...failed].map((one) => ({ ...one, again: true }));
 }

@@ -24,7 +24,7 @@ import { addPeopleMethods } from './people/people-methods.ts';
 import { isPubSub, pubSubAnswer } from './pubsub/pubsub-methods.ts';
 import { PubSub } from './pubsub/pubsub.ts';
 import { NEEDS } from './scopes.ts';
-import { GoogleQuotas } from './quotas.ts';
+import type { GoogleQuotas } from './quotas.ts';
 import { GoogleWorld, type OutgoingMail } from './world.ts';
 
 /**
@@ -60,7 +60,7 @@ export class GoogleStub extends RemoteStub {
     });
     const origin = () => this.origin;
     this.world = new GoogleWorld(now, origin, this.pubsub);
-    this.quotas = new GoogleQuotas(now);
+    this.quotas = this.world.quotas;
     this.oauth = new GoogleOAuth({
       get origin() {
         return origin();

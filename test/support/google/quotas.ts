@@ -18,6 +18,11 @@ export class GoogleQuotas {
   readonly perUser: Record<Service, Quota>;
   /** Units of the client's project in a minute. The account's name is `project`. */
   readonly perProject: Record<Service, Quota>;
+  /**
+   * First pages of full lists of contacts, of each person in a minute. Google has such a quota and
+   * names no number. Default: none is refused.
+   */
+  readonly fullLists: Quota;
   refusal: Refusal = { status: 429, hasRetryAfter: false };
 
   /** @param now milliseconds of the stub's clock */
@@ -33,6 +38,7 @@ export class GoogleQuotas {
       };
     };
     this.perUser = quotas(6000, 600, 180, 2400);
+    this.fullLists = new Quota({ units: 1e9, windowMs: MINUTE }, now);
     this.perProject = quotas(1_200_000, 10_000, 10_000, 1_200_000);
   }
 
@@ -40,14 +46,23 @@ export class GoogleQuotas {
   charge(service: Service, email: string, units: number): void {
     const wait =
       this.perUser[service].take(email, units) || this.perProject[service].take('project', units);
-    if (wait === 0) return;
+    if (wait > 0) throw this.#refused(service, wait);
+  }
+
+  /** Charges the first page of a full list of contacts, or throws the error that Google answers. */
+  chargeFullList(email: string): void {
+    const wait = this.fullLists.take(email, 1);
+    if (wait > 0) throw this.#refused('people', wait);
+  }
+
+  #refused(service: Service, wait: number): GoogleError {
     const { status, hasRetryAfter } = this.refusal;
     const headers: Record<string, string> = hasRetryAfter
       ? { 'retry-after': String(Math.ceil(wait / 1000)) }
       : {};
     const entry = { domain: 'usageLimits' };
     if (status === 403)
-      throw new GoogleError(403, 'userRateLimitExceeded', 'User Rate Limit Exceeded', {
+      return new GoogleError(403, 'userRateLimitExceeded', 'User Rate Limit Exceeded', {
         entry,
         headers,
       });
@@ -59,6 +74,6 @@ export class GoogleQuotas {
         domain: 'googleapis.com',
       },
     ];
-    throw new GoogleError(429, 'rateLimitExceeded', what, { entry, headers, details });
+    return new GoogleError(429, 'rateLimitExceeded', what, { entry, headers, details });
   }
 }

@@ -3,6 +3,7 @@ import { GoogleUser } from './google-user.ts';
 import { GoogleHabits } from './habits.ts';
 import type { Identity } from './oauth/google-oauth.ts';
 import { PubSub } from './pubsub/pubsub.ts';
+import { GoogleQuotas } from './quotas.ts';
 
 /** A message to addresses that belong to no person of the stub. */
 export interface OutgoingMail {
@@ -20,6 +21,7 @@ export class GoogleWorld {
   readonly pubsub: PubSub;
   readonly calendars: Calendars;
   readonly habits = new GoogleHabits();
+  readonly quotas: GoogleQuotas;
   /** For each Message-ID that Gmail has assigned: the one that the client had given. */
   readonly replacedIds = new Map<string, string>();
   /** Milliseconds of the stub's clock. */
@@ -33,6 +35,7 @@ export class GoogleWorld {
     this.origin = origin;
     this.pubsub = pubsub;
     this.calendars = new Calendars(now);
+    this.quotas = new GoogleQuotas(now);
   }
 
   /** @param timeZone of the person's primary calendar */

@@ -34,7 +34,7 @@ export interface StubSettings {
    */
   outage: 'not-enabled' | 'not-found' | 'unknown' | 'bad-request' | 'empty-lists' | 'empty' | null;
   /**
-   * Every so many reading requests of a mailbox, one is answered by 404
+   * Every so many requests of a mailbox, one is answered by 404
    * `MailboxNotEnabledForRESTAPI`. Default `null`: none is.
    */
   outageEvery: number | null;

@@ -69,18 +69,22 @@ export class AccountSteps {
 
   /** Makes all provider writes that are waiting, in the order of the requests. */
   async write(): Promise<void> {
-    for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1) {
-      const waiting = await this.query<{ id: string; ms: number }>(
-        `select id, greatest(0, extract(epoch from run_at - now()) * 1000)::float8 as ms
-         from provider_job where account_id = $1 and state = 0 order by id`,
-        this.account.id,
-      );
-      if (waiting.length === 0) return;
-      const soonest = Math.min(...waiting.map(({ ms }) => ms));
-      if (soonest > 0) await this.clock.pass(Math.ceil(soonest));
-      for (const { id } of waiting) if (await this.#isWaiting(id)) await this.#writes.attempt(id);
-    }
+    for (let rounds = 0; rounds < MOST_ROUNDS; rounds += 1)
+      if ((await this.attemptWrites()) === 0) return;
     throw new Error('provider writes do not end');
+  }
+
+  /** Makes one attempt of each waiting provider write, when the first is due. @returns how many */
+  async attemptWrites(): Promise<number> {
+    const waiting = await this.query<{ id: string; ms: number }>(
+      `select id, greatest(0, extract(epoch from run_at - now()) * 1000)::float8 as ms
+       from provider_job where account_id = $1 and state = 0 order by id`,
+      this.account.id,
+    );
+    const soonest = Math.min(...waiting.map(({ ms }) => ms));
+    if (Number.isFinite(soonest) && soonest > 0) await this.clock.pass(Math.ceil(soonest));
+    for (const { id } of waiting) if (await this.#isWaiting(id)) await this.#writes.attempt(id);
+    return waiting.length;
   }
 
   async #isWaiting(id: string): Promise<boolean> {

@@ -73,11 +73,13 @@ export class GoogleCalendars {
   async update(account: ProviderAccount, providerId: string, calendar: CalendarContent) {
     const json = settingsOf(calendar);
     const request = { method: 'PATCH', path: pathOf(providerId), json, repeatable: true } as const;
-    await this.api.send(account, request);
+    await this.api.unlessPassing(account, pathOf(providerId), this.api.send(account, request));
   }
 
   async remove(account: ProviderAccount, providerId: string): Promise<void> {
-    await ignoreGone(this.api.send(account, { method: 'DELETE', path: pathOf(providerId) }));
+    const path = pathOf(providerId);
+    const deleting = this.api.send(account, { method: 'DELETE', path });
+    await ignoreGone(this.api.unlessPassing(account, path, deleting));
   }
 
   /** The rooms whose calendars the account has in its list. */

@@ -12,7 +12,7 @@ import type {
   ProviderAccount,
   ProviderSequence,
 } from '../../port/connector.ts';
-import { ignoreGone } from '../../rest/gone.ts';
+import { ignoreGone, nullIfGone } from '../../rest/gone.ts';
 import type { CalendarApi } from './google-calendar-api.ts';
 import { GoogleError } from '../google-error.ts';
 import { EventIds } from './google-event-ids.ts';
@@ -108,7 +108,9 @@ export class GoogleEventWriter {
     const ids = EventIds.split(providerId);
     if (!ids) return;
     const query = { sendUpdates: updatesOf(options) };
-    await ignoreGone(this.api.send(account, { method: 'DELETE', path: pathOf(ids), query }));
+    const path = pathOf(ids);
+    const deleting = this.api.send(account, { method: 'DELETE', path, query });
+    await ignoreGone(this.api.unlessPassing(account, path, deleting));
   }
 
   /** See `CalendarPort.writeInstance`. */
@@ -131,6 +133,8 @@ export class GoogleEventWriter {
   ): Promise<void> {
     const ids = await this.instances.find(account, position);
     if (ids) await this.remove(account, EventIds.join(ids.calendarId, ids.eventId), options);
+    // Without an instance, the series may be gone, or nothing can be found at the moment.
+    else await nullIfGone(this.#get(account, EventIds.require(position.series)));
   }
 
   /**
@@ -258,11 +262,14 @@ export class GoogleEventWriter {
     const headers: Record<string, string> = etag ? { 'if-match': etag } : {};
     // Repeatable: a repetition reads the event again, and writes what is still missing.
     const request = { method: 'PATCH', path: pathOf(ids), headers, repeatable: true } as const;
-    return this.api.read(account, { ...request, ...change }, googleEvent);
+    const patching = this.api.read(account, { ...request, ...change }, googleEvent);
+    return this.api.unlessPassing(account, pathOf(ids), patching);
   }
 
   #get(account: ProviderAccount, ids: EventIds): Promise<GoogleEvent> {
-    return this.api.read(account, { method: 'GET', path: pathOf(ids) }, googleEvent);
+    const path = pathOf(ids);
+    const reading = this.api.read(account, { method: 'GET', path }, googleEvent);
+    return this.api.unlessPassing(account, path, reading);
   }
 }
 

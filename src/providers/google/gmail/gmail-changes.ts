@@ -9,7 +9,7 @@ import type {
   Stall,
   SyncPassRequest,
 } from '../../port/connector.ts';
-import { failedContent, isOfOneObject } from '../../rest/message-failures.ts';
+import { failedContent, isOfOneObject, notFoundAmong } from '../../rest/message-failures.ts';
 import type { GmailReader } from './gmail-api.ts';
 import { type GmailContents, type GmailMessage, MOST_NEW, stateOf } from './gmail-content.ts';
 import { type GmailCursor, type GmailListing, parseCursor } from './gmail-cursor.ts';
@@ -37,6 +37,12 @@ interface News {
 }
 
 type Changed = Pick<MailChanges, 'messages' | 'failed'>;
+
+/** Messages that were read, and those on which Gmail failed or that it did not find. */
+interface PageRead extends Pick<MailChanges, 'messages'> {
+  failed: readonly FailedMessage[];
+  notFound: readonly FailedMessage[];
+}
 
 /**
  * Follows a Gmail mailbox.
@@ -140,7 +146,7 @@ export class GmailChanges {
       maxResults: Math.min(limit, MOST_NEW),
     });
     const ids = refs.map(({ id }) => id);
-    const { messages, failed } = await this.#read(account, ids, since);
+    const { messages, failed, notFound } = await this.#read(account, ids, since);
     const isComplete = ids.length === 0 && nextPageToken === undefined && !again;
     const newest = Math.max(...messages.map(({ receivedAt }) => unixSeconds(receivedAt)));
     const until = Number.isFinite(newest) ? newest : unixSeconds(this.clock.now()) + DAY;
@@ -152,7 +158,7 @@ export class GmailChanges {
       more: !isComplete,
       folders,
       messages,
-      failed,
+      failed: [...failed, ...notFound],
     };
   }
 
@@ -195,7 +201,7 @@ export class GmailChanges {
     // A message that is not listed yet, or whose labels are not known, is read whole.
     const unknown = [...relabelled].filter(([, labels]) => labels === null || listing !== null);
     const ids = [...added, ...unknown.map(([id]) => id)];
-    const { messages, failed } = await this.#read(account, ids, since);
+    const { messages, failed, notFound } = await this.#read(account, ids, since);
     // Its labels are known even if Gmail fails on the rest.
     const unread = new Set(failed.map(({ providerId }) => providerId));
     const readIds = new Set(unknown.flatMap(([id]) => (unread.has(id) ? [] : [id])));
@@ -204,14 +210,14 @@ export class GmailChanges {
         ? []
         : [{ providerId, ...placementOf(labels), receivedAt: UNKNOWN_DATE, content: null }],
     );
-    return { messages: [...messages, ...placed], failed };
+    return { messages: [...messages, ...placed], failed: [...failed, ...notFound] };
   }
 
   async #read(
     account: ProviderAccount,
     ids: readonly string[],
     since: Date | null,
-  ): Promise<{ messages: RemoteMessage[]; failed: readonly FailedMessage[] }> {
+  ): Promise<PageRead> {
     const { read, failed } = await this.contents.fetchAll(account, ids);
     const messages = [...read.values()].flatMap((message) =>
       message && !message.labels.labelIds.includes(CHAT) ? [remoteOf(message)] : [],
@@ -219,6 +225,7 @@ export class GmailChanges {
     return {
       messages: messages.filter(({ receivedAt }) => since === null || receivedAt >= since),
       failed,
+      notFound: notFoundAmong(read),
     };
   }
 
@@ -266,14 +273,14 @@ export class GmailChanges {
     account: ProviderAccount,
     page: readonly RemoteMessage[],
     { known, since }: SyncPassRequest,
-  ): Promise<{ messages: RemoteMessage[]; isWhole: boolean }> {
+  ): Promise<Changed & { isWhole: boolean }> {
     const mirrored = await mirroredIds(known);
     const unknown = page.filter(({ providerId }) => !mirrored.has(providerId));
     const ids = unknown.slice(0, MOST_NEW).map(({ providerId }) => providerId);
     const present = page
       .filter(({ providerId }) => mirrored.has(providerId))
       .map((message) => ({ ...message, receivedAt: UNKNOWN_DATE, content: null }));
-    const { messages, failed } = await this.#read(account, ids, since);
+    const { messages, failed, notFound } = await this.#read(account, ids, since);
     const reasons = new Map(failed.map(({ providerId, reason }) => [providerId, reason]));
     // They are mirrored as they are listed, so that the next pass finds other ones.
     const listed = unknown.flatMap((message): RemoteMessage[] => {
@@ -282,6 +289,7 @@ export class GmailChanges {
     });
     return {
       messages: [...present, ...messages, ...listed],
+      failed: notFound,
       isWhole: unknown.length <= MOST_NEW,
     };
   }

@@ -1,7 +1,7 @@
 import { markOfKind, withMark } from '../../../formats/mime/message-mark.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import type { DraftContent, MailboxPort, ProviderAccount } from '../../port/connector.ts';
-import { ignoreGone, nullIfGone } from '../../rest/gone.ts';
+import { ignoreGone, nullIfGone, provenGone } from '../../rest/gone.ts';
 import type { GmailDraft, GmailLabel } from './gmail-api.ts';
 import type { GmailWriter } from './gmail-writer.ts';
 import { notFoundIfInvalid } from './gmail-content.ts';
@@ -116,7 +116,7 @@ export class GmailMailbox implements MailboxPort {
     const saved = await this.lookups.savedDraft(account, messageIdHeader, mime);
     const before = replaces === null ? undefined : await this.#draftOf(account, replaces);
     if (saved) {
-      if (before && before.id !== saved.id) await this.gmail.deleteDraft(account, before.id);
+      if (before && before.id !== saved.id) await this.#remove(account, before);
       return { providerId: saved.message.id };
     }
     const marked = withMark(mime, markOfKind('draft', messageIdHeader));
@@ -126,7 +126,21 @@ export class GmailMailbox implements MailboxPort {
 
   async deleteDraft(account: ProviderAccount, providerId: string) {
     const draft = await this.#draftOf(account, providerId);
-    if (draft) await ignoreGone(this.gmail.deleteDraft(account, draft.id));
+    if (draft) await this.#remove(account, draft);
+  }
+
+  /** Deletes a draft. One that does not exist is not an error. */
+  async #remove(account: ProviderAccount, draft: GmailDraft): Promise<void> {
+    await ignoreGone(
+      provenGone(this.gmail.deleteDraft(account, draft.id), {
+        object: async () => ((await this.#has(account, draft.id)) ? draft : null),
+        anchor: () => this.gmail.profile(account, 'interactive'),
+      }),
+    );
+  }
+
+  async #has(account: ProviderAccount, draftId: string): Promise<boolean> {
+    return (await this.#drafts(account)).some(({ id }) => id === draftId);
   }
 
   /** A draft or a thread that was deleted meanwhile does not stop the new version. */
@@ -141,7 +155,9 @@ export class GmailMailbox implements MailboxPort {
     } catch (error) {
       const isGone = error instanceof GoogleError && error.code === 'not-found';
       if (!isGone || (draftId === null && threadId === null)) throw error;
-      return this.gmail.writeDraft(account, null, mime, null);
+      // It may be the thread that is gone.
+      const isThere = draftId !== null && (await this.#has(account, draftId));
+      return this.gmail.writeDraft(account, isThere ? draftId : null, mime, null);
     }
   }
 

@@ -4,6 +4,7 @@ import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { ignoreGone } from '../../rest/gone.ts';
 import type { GraphApi } from '../graph-api.ts';
 import { GraphError } from '../graph-error.ts';
+import { unlessPassing } from '../graph-second-look.ts';
 import { TEAMS_PROVIDER } from './graph-event.ts';
 import { EXPAND_EXTENSION, extended, extraOf, keyOf, writeExtension } from '../graph-extension.ts';
 
@@ -58,11 +59,17 @@ export class GraphCalendars {
 
   async update(account: ProviderAccount, id: string, content: CalendarContent): Promise<void> {
     const request = { method: 'PATCH', path: pathOf(id), json: write(content), ...COST } as const;
-    await this.api.send(account, { ...request, repeatable: true });
+    await this.unlessPassing(account, id, this.api.send(account, { ...request, repeatable: true }));
   }
 
   async remove(account: ProviderAccount, id: string): Promise<void> {
-    await ignoreGone(this.api.send(account, { method: 'DELETE', path: pathOf(id), ...COST }));
+    const request = { method: 'DELETE', path: pathOf(id), ...COST } as const;
+    await ignoreGone(this.unlessPassing(account, id, this.api.send(account, request)));
+  }
+
+  /** Waits for a request about a calendar. See `provenGone`. */
+  unlessPassing<T>(account: ProviderAccount, id: string, work: Promise<T>): Promise<T> {
+    return unlessPassing(this.api, account, { path: pathOf(id), part: 'calendar' }, work);
   }
 
   /**

@@ -13,6 +13,7 @@ import {
   type OriginalStart,
   originalStarts,
 } from './graph-instance-starts.ts';
+import { unlessPassing } from '../graph-second-look.ts';
 import { startsBefore } from './graph-recurrence.ts';
 import { DAY_MS, IN_UTC, msOf } from './graph-time.ts';
 
@@ -50,18 +51,32 @@ export class GraphEventsApi {
     private readonly clock: Clock,
   ) {}
 
-  /** @throws {ProviderError} `not-found` */
+  /** @throws {ProviderError} `not-found` if it is proven that the event does not exist */
   get(account: ProviderAccount, id: string): Promise<GraphEvent> {
+    return this.unlessPassing(account, id, this.#get(account, id));
+  }
+
+  /** Like `get`; `null` if it is proven that the event does not exist. */
+  findProven(account: ProviderAccount, id: string): Promise<GraphEvent | null> {
+    return nullIfGone(this.get(account, id));
+  }
+
+  /** The event; `null` if Graph does not find it, which alone proves nothing. */
+  find(account: ProviderAccount, id: string): Promise<GraphEvent | null> {
+    return nullIfGone(this.#get(account, id));
+  }
+
+  /** Waits for a request about an event. See `provenGone`. */
+  unlessPassing<T>(account: ProviderAccount, id: string, work: Promise<T>): Promise<T> {
+    return unlessPassing(this.api, account, { path: pathOf(id), part: 'calendar' }, work);
+  }
+
+  #get(account: ProviderAccount, id: string): Promise<GraphEvent> {
     return this.read(account, {
       method: 'GET',
       path: pathOf(id),
       query: { $select: EVENT_FIELDS },
     });
-  }
-
-  /** Like `get`; `null` if the event does not exist. */
-  find(account: ProviderAccount, id: string): Promise<GraphEvent | null> {
-    return nullIfGone(this.get(account, id));
   }
 
   /**
@@ -108,7 +123,7 @@ export class GraphEventsApi {
   /** Deletes an event or an instance. One that does not exist is not an error. */
   async remove(account: ProviderAccount, id: string): Promise<void> {
     const request = { method: 'DELETE', path: pathOf(id), priority: 'interactive' } as const;
-    await ignoreGone(this.api.send(account, request));
+    await ignoreGone(this.unlessPassing(account, id, this.api.send(account, request)));
   }
 
   /**

@@ -141,7 +141,7 @@ export class GraphSeries {
     notes: WriteNotes | undefined,
   ): Promise<boolean> {
     const begun = notes?.text ? noted.safeParse(jsonOf(Buffer.from(notes.text))).data : undefined;
-    const series = begun && (await this.events.find(account, id));
+    const series = begun && (await this.events.findProven(account, id));
     if (!series || series['@odata.etag'] === begun.version) return false;
     const changed = begun.changed as ChangedInstance[];
     if (series.recurrence) await this.carryOut(account, series, { excluded: [], changed });
@@ -155,7 +155,7 @@ export class GraphSeries {
   ): Promise<ChangedInstance[]> {
     const found: ChangedInstance[] = [];
     for (const { id, originalMs } of exceptions) {
-      const event = await this.events.find(account, id);
+      const event = await this.events.findProven(account, id);
       const fields = event && readEvent(event);
       if (fields) found.push({ originalMs, fields: differences(series, fields, originalMs) });
     }

@@ -139,7 +139,11 @@ export class GraphCalendar implements CalendarPort {
     request: Parameters<GraphEventsApi['read']>[1],
   ): Promise<GraphEvent> {
     try {
-      return await this.#events.read(account, request);
+      return await this.#calendars.unlessPassing(
+        account,
+        calendarProviderId,
+        this.#events.read(account, request),
+      );
     } catch (error) {
       if (!(error instanceof GraphError) || error.status !== 409) throw error;
       const found = await this.#events.createdWith(account, calendarProviderId, key);
@@ -179,7 +183,7 @@ export class GraphCalendar implements CalendarPort {
   }
 
   async deleteInstance(account: ProviderAccount, instance: InstancePosition) {
-    const series = await this.#events.find(account, instance.series);
+    const series = await this.#events.findProven(account, instance.series);
     if (!series) return;
     const found = await this.#events.occurrenceAt(account, series, startMs(instance.start));
     if (found) await this.#events.remove(account, found.id);
@@ -187,9 +191,9 @@ export class GraphCalendar implements CalendarPort {
 
   /** Graph cannot forget the changes of an instance: it gets the values of its series again. */
   async resetInstance(account: ProviderAccount, providerId: string) {
-    const event = await this.#events.find(account, providerId);
+    const event = await this.#events.findProven(account, providerId);
     if (event?.type !== 'exception' || !event.seriesMasterId || !event.originalStart) return;
-    const series = await this.#events.find(account, event.seriesMasterId);
+    const series = await this.#events.findProven(account, event.seriesMasterId);
     const [defined, present] = [series && readEvent(series), readEvent(event)];
     if (!series || !defined || !present) return;
     const originalMs = await this.#events.originalMsOf(account, series, event);
@@ -217,7 +221,8 @@ export class GraphCalendar implements CalendarPort {
     const path = `${pathOf(providerId)}/${answer.action}`;
     const json = { sendResponse: notify, ...(comment === null ? {} : { comment }) };
     const request = { method: 'POST', path, json, priority: 'interactive' } as const;
-    await this.api.send(account, { ...request, repeatable: true });
+    const answering = this.api.send(account, { ...request, repeatable: true });
+    await this.#events.unlessPassing(account, providerId, answering);
   }
 
   freeBusy(account: ProviderAccount, request: FreeBusyRequest) {
@@ -302,7 +307,8 @@ export class GraphCalendar implements CalendarPort {
     const etag = event['@odata.etag'];
     const headers: Record<string, string> = etag ? { 'if-match': etag } : {};
     const request = { method: 'PATCH', path: pathOf(event.id), headers, json } as const;
-    return this.#events.read(account, { ...request, repeatable: true });
+    const patching = this.#events.read(account, { ...request, repeatable: true });
+    return this.#events.unlessPassing(account, event.id, patching);
   }
 }
 

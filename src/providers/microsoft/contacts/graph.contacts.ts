@@ -21,6 +21,7 @@ import {
 } from './graph-contact.ts';
 import { GraphError } from '../graph-error.ts';
 import { EXPAND_CONTACT, hasPicture, keyOf, withKey, writeExtension } from '../graph-extension.ts';
+import { unlessPassing } from '../graph-second-look.ts';
 
 const COST = { priority: 'interactive' } as const;
 const MOST_ROUNDS = 5;
@@ -92,7 +93,11 @@ export class GraphContacts implements ContactsPort {
     const ours = contactFields(contact);
     const before = base && contactFields(base);
     for (let round = 0; round < MOST_ROUNDS; round++) {
-      const present = await this.#get(account, providerId);
+      const present = await this.#unlessPassing(
+        account,
+        providerId,
+        this.#get(account, providerId),
+      );
       const theirs = readContact(present);
       const { write, conflicts } = mergeContacts(before, ours, theirs);
       if (conflicts.length > 0)
@@ -113,7 +118,11 @@ export class GraphContacts implements ContactsPort {
 
   async deleteContact(account: ProviderAccount, providerId: string) {
     const request = { method: 'DELETE', path: pathOf(providerId), ...COST } as const;
-    await ignoreGone(this.api.send(account, request));
+    await ignoreGone(this.#unlessPassing(account, providerId, this.api.send(account, request)));
+  }
+
+  #unlessPassing<T>(account: ProviderAccount, id: string, work: Promise<T>): Promise<T> {
+    return unlessPassing(this.api, account, { path: pathOf(id), part: 'contacts' }, work);
   }
 
   /** @returns `false` if another program has changed the contact meanwhile */
@@ -125,7 +134,8 @@ export class GraphContacts implements ContactsPort {
     const headers: Record<string, string> = etag ? { 'if-match': etag } : {};
     const request = { method: 'PATCH', path: pathOf(id), headers, json, ...COST } as const;
     try {
-      await this.api.send(account, { ...request, repeatable: true });
+      const patching = this.api.send(account, { ...request, repeatable: true });
+      await this.#unlessPassing(account, id, patching);
       return true;
     } catch (error) {
       if (error instanceof GraphError && error.status === 412) return false;

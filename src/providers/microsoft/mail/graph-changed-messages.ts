@@ -4,7 +4,7 @@ import type {
   ProviderAccount,
   RemoteMessage,
 } from '../../port/connector.ts';
-import { failedContent } from '../../rest/message-failures.ts';
+import { failedContent, notFoundAmong } from '../../rest/message-failures.ts';
 import type { GraphContents } from './graph-content.ts';
 import type { GraphFolders } from './graph-folders.ts';
 import { type GraphMessage, listedOf, remoteOf, withBccOf } from './graph-message.ts';
@@ -67,8 +67,9 @@ export class GraphChangedMessages {
 
   /**
    * Messages as the mirror takes them, with the contents of new ones. The mirror requests contents
-   * that it lacks for another reason. A message on whose content Graph failed has what the delta
-   * query says of it.
+   * that it lacks for another reason. A message that Graph does not find is a failure, because its
+   * change may be reported before it can be read. A message on whose content Graph failed has what
+   * the delta query says of it.
    * @param isDraft whether Outlook may have edited the message since it was read
    */
   async withContents(
@@ -89,7 +90,7 @@ export class GraphChangedMessages {
       const edited = content && isDraft(message) ? { mayBeEdited: true } : {};
       return [{ ...remoteOf(message), content, ...edited }];
     });
-    return { messages: found, failed };
+    return { messages: found, failed: [...failed, ...notFoundAmong(read)] };
   }
 
   /** Adds the contents of messages that left the drafts: they were sent, as they are now. */

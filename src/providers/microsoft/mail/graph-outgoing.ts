@@ -12,6 +12,7 @@ import type { WorkThreads } from '../../../platform/threads/work-threads.ts';
 import type { ProviderAccount, StoredCopy } from '../../port/connector.ts';
 import { ignoreGone } from '../../rest/gone.ts';
 import type { GraphApi } from '../graph-api.ts';
+import { unlessPassing } from '../graph-second-look.ts';
 import { IN_REPLY_TO, MARK_PROPERTY, MESSAGE_FLAGS, REFERENCES } from './graph-properties.ts';
 import { attachmentOf, GraphUpload } from './graph-upload.ts';
 
@@ -65,13 +66,10 @@ export class GraphOutgoing {
 
   /** Sends a draft. It keeps its id. */
   async sendDraft(account: ProviderAccount, id: string): Promise<void> {
-    await this.graph.send(account, {
-      method: 'POST',
-      path: `/messages/${encodeURIComponent(id)}/send`,
-      priority: 'send',
-      sends: true,
-      reserved: true,
-    });
+    const path = `/messages/${encodeURIComponent(id)}`;
+    const request = { method: 'POST', path: `${path}/send`, priority: 'send' } as const;
+    const sending = this.graph.send(account, { ...request, sends: true, reserved: true });
+    await unlessPassing(this.graph, account, { path, part: 'mail' }, sending);
   }
 
   /**
@@ -161,7 +159,8 @@ export class GraphOutgoing {
   /** Deletes a message. One that does not exist is not an error. */
   async remove(account: ProviderAccount, id: string, priority: BudgetPriority): Promise<void> {
     const path = `/messages/${encodeURIComponent(id)}`;
-    await ignoreGone(this.graph.send(account, { method: 'DELETE', path, priority }));
+    const deleting = this.graph.send(account, { method: 'DELETE', path, priority });
+    await ignoreGone(unlessPassing(this.graph, account, { path, part: 'mail' }, deleting));
   }
 
   /** @param folder of a message that is no draft; `null` for a draft */

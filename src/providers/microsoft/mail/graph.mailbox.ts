@@ -9,6 +9,7 @@ import type {
 import { ignoreGone, nullIfGone } from '../../rest/gone.ts';
 import type { GraphApi } from '../graph-api.ts';
 import { GraphError } from '../graph-error.ts';
+import { unlessPassing } from '../graph-second-look.ts';
 import {
   type GraphFolder,
   type GraphFolders,
@@ -54,7 +55,9 @@ export class GraphMailbox implements MailboxPort {
         ? {}
         : { flag: { flagStatus: starred ? 'flagged' : 'notFlagged' } }),
     };
-    await this.#write(account, 'PATCH', messagePath(providerId), json);
+    const path = messagePath(providerId);
+    const writing = this.#write(account, 'PATCH', path, json);
+    await unlessPassing(this.graph, account, { path, part: 'mail' }, writing);
   }
 
   /** A message is in one folder: of several, none is chosen. */
@@ -65,9 +68,12 @@ export class GraphMailbox implements MailboxPort {
     const path = messagePath(providerId);
     const query = { $select: PLACE_FIELDS };
     const request = { method: 'GET', path, query, priority: 'interactive' } as const;
-    const { parentFolderId } = await this.graph.read(account, request, graphMessage);
+    const reading = this.graph.read(account, request, graphMessage);
+    const message = { path, part: 'mail' } as const;
+    const { parentFolderId } = await unlessPassing(this.graph, account, message, reading);
     if (parentFolderId === destinationId) return { providerId };
-    await this.#write(account, 'POST', `${path}/move`, { destinationId });
+    const moving = this.#write(account, 'POST', `${path}/move`, { destinationId });
+    await this.#unlessPassing(account, destinationId, moving);
     return { providerId };
   }
 
@@ -80,7 +86,7 @@ export class GraphMailbox implements MailboxPort {
     const levels = levelsOf(displayName);
     const tree = await this.#tree(account);
     const one = tree.shown.find((folder) => folder.providerId === providerId);
-    if (!one) throw new ProviderError('not-found', `Microsoft: there is no folder ${providerId}`);
+    if (!one) return this.#unlessPassing(account, providerId, noFolder(providerId));
     assertOwn(tree, providerId);
     const taken = named(tree, displayName);
     if (taken && taken.providerId !== providerId)
@@ -90,11 +96,13 @@ export class GraphMailbox implements MailboxPort {
     const before = one.displayName.split('/');
     const path = folderPath(providerId);
     const leaf = levels.at(-1) ?? '';
-    if (leaf !== before.at(-1)) await this.#write(account, 'PATCH', path, { displayName: leaf });
+    const write = (method: 'POST' | 'PATCH', to: string, json: object) =>
+      this.#unlessPassing(account, providerId, this.#write(account, method, to, json));
+    if (leaf !== before.at(-1)) await write('PATCH', path, { displayName: leaf });
     const above = levels.slice(0, -1);
     if (above.join('/') !== before.slice(0, -1).join('/')) {
       const destinationId = above.length > 0 ? await this.#makePath(account, above) : ROOT;
-      await this.#write(account, 'POST', `${path}/move`, { destinationId });
+      await write('POST', `${path}/move`, { destinationId });
     }
     return { providerId, messagePrefix: null };
   }
@@ -112,7 +120,8 @@ export class GraphMailbox implements MailboxPort {
       if (totalItemCount || childFolderCount)
         throw new ProviderError('rejected', 'Microsoft: the folder contains messages or folders');
       const request = { method: 'DELETE', path: folderPath(providerId) } as const;
-      await ignoreGone(this.graph.send(account, { ...request, priority: 'interactive' }));
+      const deleting = this.graph.send(account, { ...request, priority: 'interactive' });
+      await ignoreGone(this.#unlessPassing(account, providerId, deleting));
     }
   }
 
@@ -188,13 +197,21 @@ export class GraphMailbox implements MailboxPort {
       query,
       priority: 'interactive',
     } as const;
-    return nullIfGone(this.graph.read(account, request, state));
+    return nullIfGone(this.#unlessPassing(account, id, this.graph.read(account, request, state)));
+  }
+
+  /** Waits for a request about a folder. See `provenGone`. */
+  #unlessPassing<T>(account: ProviderAccount, id: string, work: Promise<T>): Promise<T> {
+    return unlessPassing(this.graph, account, { path: folderPath(id), part: 'mail' }, work);
   }
 
   #write(account: ProviderAccount, method: 'POST' | 'PATCH', path: string, json: unknown) {
     return this.graph.send(account, { method, path, json, ...WRITE });
   }
 }
+
+const noFolder = (id: string): Promise<never> =>
+  Promise.reject(new ProviderError('not-found', `Microsoft: there is no folder ${id}`));
 
 /** All writes here may be repeated. */
 const WRITE = { priority: 'interactive', repeatable: true } as const;

@@ -139,6 +139,9 @@ function listConnections(call: GoogleCall): StubAnswer {
   if (!mask)
     throw invalid('personFields mask is required. Please specify one or more valid paths.');
   const { people: contacts } = call.user.contacts;
+  const { query, user, world } = call;
+  const isFull = query.get('requestSyncToken') === 'true' && !query.get('syncToken');
+  if (isFull && !query.get('pageToken')) world.quotas.chargeFullList(user.email);
   return listed(call, { contacts, mask, key: 'connections', most: 1000 });
 }
 

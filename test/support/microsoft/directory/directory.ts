@@ -23,7 +23,7 @@ export interface StubUser {
   /** Addresses that this user may send as, besides its own, lower case. */
   sendAs: Set<string>;
   /** How many requests have read the mailbox. */
-  reads: number;
+  requests: number;
   mailbox: Mailbox;
   calendars: CalendarStore;
   contacts: ContactStore;
@@ -80,7 +80,7 @@ export class Directory {
       aliases: new Set(),
       members: new Set(),
       sendAs: new Set(),
-      reads: 0,
+      requests: 0,
       mailbox: new Mailbox(email, this.#now),
       calendars: new CalendarStore(this.#now),
       contacts: new ContactStore(this.#now),

@@ -1,9 +1,7 @@
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
 import type { GraphContext } from './context.ts';
 
-/* Failures of mailboxes that pass (`StubSettings.outage`). Only requests that read fail. */
-
-const isRead = ({ request }: GraphContext) => request.method === 'GET';
+/* Failures of mailboxes that pass (`StubSettings.outage`). Requests of every method fail. */
 
 const notEnabled = () =>
   new GraphError(
@@ -14,10 +12,9 @@ const notEnabled = () =>
 
 /** @throws {GraphError} if the mailbox does not work at the moment */
 export function assertWorks(context: GraphContext): void {
-  if (!isRead(context)) return;
   const { outage, outageEvery } = context.world.settings;
-  context.user.reads += 1;
-  if (outageEvery !== null && context.user.reads % outageEvery === 0) throw notEnabled();
+  context.user.requests += 1;
+  if (outageEvery !== null && context.user.requests % outageEvery === 0) throw notEnabled();
   switch (outage) {
     case 'not-enabled':
       throw notEnabled();
@@ -27,6 +24,9 @@ export function assertWorks(context: GraphContext): void {
       throw new GraphError(404, 'UnknownError', '');
     case 'bad-request':
       throw graphErrors.invalidRequest("Your request can't be completed.");
+    case 'empty':
+      if (context.request.method !== 'GET') throw graphErrors.itemNotFound();
+      break;
     default:
   }
 }
@@ -34,7 +34,7 @@ export function assertWorks(context: GraphContext): void {
 /** The answer as a mailbox gives it that does not have everything at the moment. */
 export function lessened(context: GraphContext, answer: StubAnswer): StubAnswer {
   const { outage } = context.world.settings;
-  if (!isRead(context) || (outage !== 'empty' && outage !== 'empty-lists')) return answer;
+  if (outage !== 'empty' && outage !== 'empty-lists') return answer;
   const { value, ...rest } = (answer.body ?? {}) as Json;
   if (!Array.isArray(value)) {
     if (outage === 'empty') throw graphErrors.itemNotFound();
