@@ -25,6 +25,8 @@ export interface GoogleMethod {
   service: Service;
   /** Units of the service's quota. */
   units: number;
+  /** Units in a project from before May 2026, if they differ. */
+  oldUnits?: number;
   /** The client needs one of these scopes. */
   needs: readonly string[];
   handle: (call: GoogleCall) => Promise<StubAnswer> | StubAnswer;

@@ -1,5 +1,5 @@
 import { Quota } from '../remote-stub/quota.ts';
-import type { Service } from './call.ts';
+import type { GoogleMethod, Service } from './call.ts';
 import { GoogleError } from './errors.ts';
 
 const MINUTE = 60_000;
@@ -19,6 +19,7 @@ export class GoogleQuotas {
   /** Units of the client's project in a minute. The account's name is `project`. */
   readonly perProject: Record<Service, Quota>;
   refusal: Refusal = { status: 429, hasRetryAfter: false };
+  #project: 'new' | 'old' = 'new';
 
   /** @param now milliseconds of the stub's clock */
   constructor(now: () => number) {
@@ -36,8 +37,18 @@ export class GoogleQuotas {
     this.perProject = quotas(1_200_000, 10_000, 10_000, 1_200_000);
   }
 
+  /** Grants what Google grants to projects that are new or from before May 2026. Default: new. */
+  useProject(project: 'new' | 'old'): void {
+    this.#project = project;
+    this.perUser.gmail.limit.units = project === 'old' ? 15_000 : 6_000;
+  }
+
   /** Charges a call, or throws the error that Google answers. */
-  charge(service: Service, email: string, units: number): void {
+  charge(
+    { service, ...method }: Pick<GoogleMethod, 'service' | 'units' | 'oldUnits'>,
+    email: string,
+  ): void {
+    const units = this.#project === 'old' ? (method.oldUnits ?? method.units) : method.units;
     const wait =
       this.perUser[service].take(email, units) || this.perProject[service].take('project', units);
     if (wait === 0) return;

@@ -9,6 +9,7 @@ import { routerOf } from './http/routes.ts';
 import { errorBody, type StubAnswer, type StubRequest } from './http/types.ts';
 import type { StoredMessage } from './mail/message.ts';
 import { readMime } from './mail/mime.ts';
+import { sendInOutlook } from './mail/send-routes.ts';
 import { answerUpload, UPLOADS } from './mail/upload-sessions.ts';
 import { type EntraContext, entraRoutes } from './oauth/entra.ts';
 import { EntraError, entraErrors } from './oauth/oauth-error.ts';
@@ -109,6 +110,16 @@ export class MicrosoftStub extends RemoteStub {
     if (!found) throw new Error(`${email} has no folder ${folder}.`);
     const content = await readMime(Buffer.from(mime), mailbox.now());
     return mailbox.add(content, { ...filing, folderId: found.id });
+  }
+
+  /** Sends the draft with a subject as its user does in Outlook. @see sendInOutlook */
+  async sendInOutlook(email: string, subject: string, isClassic: boolean): Promise<void> {
+    const user = this.user(email);
+    const draft = [...user.mailbox.messages()].find(
+      (one) => one.isDraft && one.subject === subject,
+    );
+    if (!draft) throw new Error(`${email} has no draft ${subject}.`);
+    await sendInOutlook(this.world, user, draft, isClassic);
   }
 
   /** Withdraws everything the user has agreed to: tokens stop working. */

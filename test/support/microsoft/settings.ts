@@ -48,10 +48,12 @@ export interface StubSettings {
   /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
   brokenMessages: Set<string>;
   /**
-   * What a creation of an event is answered by that repeats a `transactionId`: 409, or the event.
-   * Default `found`.
+   * What a creation of an event is answered by that repeats a `transactionId`: 409, the first
+   * event, or another event. Default `found`.
    */
-  repeatedCreation: 'conflict' | 'found';
+  repeatedCreation: 'conflict' | 'found' | 'another';
+  /** Whether subscriptions to the events of one calendar are accepted. Default `false`. */
+  watchesCalendars: boolean;
   /**
    * Milliseconds for which delta queries do not show a change that they have found. Notifications
    * report it at once. Default 0.
@@ -135,6 +137,7 @@ export const defaultSettings = (): StubSettings => ({
   outage: null,
   outageEvery: null,
   repeatedCreation: 'found',
+  watchesCalendars: false,
   repeatsEntries: false,
   deltaLagMs: 0,
   sendsAsOthersWithMailSend: true,
