@@ -8,6 +8,7 @@ import { answerGraph } from './graph/graph.ts';
 import { routerOf } from './http/routes.ts';
 import { errorBody, type StubAnswer, type StubRequest } from './http/types.ts';
 import type { StoredMessage } from './mail/message.ts';
+import type { LostLink } from './graph/delta-tokens.ts';
 import { readMime } from './mail/mime.ts';
 import { sendInOutlook } from './mail/send-routes.ts';
 import { answerUpload, UPLOADS } from './mail/upload-sessions.ts';
@@ -153,8 +154,8 @@ export class MicrosoftStub extends RemoteStub {
     );
   }
 
-  /** Makes all links of delta queries given out so far answer 410. */
-  expireDeltaLinks(code: 'syncStateNotFound' | 'resyncRequired' = 'syncStateNotFound'): void {
+  /** Makes all links of delta queries given out so far answer an error, usually 410. */
+  expireDeltaLinks(code: LostLink = 'syncStateNotFound'): void {
     this.world.deltas.expire(code);
   }
 
