@@ -27,6 +27,8 @@ export interface GoogleMethod {
   units: number;
   /** Units in a project from before May 2026, if they differ. */
   oldUnits?: number;
+  /** Whether it writes events, which a limit of Calendar use counts. Default: false. */
+  isEventWrite?: boolean;
   /** The client needs one of these scopes. */
   needs: readonly string[];
   handle: (call: GoogleCall) => Promise<StubAnswer> | StubAnswer;

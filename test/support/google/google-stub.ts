@@ -8,7 +8,7 @@ import type { Calendars } from './calendar/calendars.ts';
 import { addEventMethods } from './calendar/event-methods.ts';
 import { addOtherCalendarMethods } from './calendar/other-methods.ts';
 import type { GoogleMethod } from './call.ts';
-import { GoogleError, preconditionFailed } from './errors.ts';
+import { blockedApplication, GoogleError, preconditionFailed } from './errors.ts';
 import { addDraftMethods } from './gmail/draft-methods.ts';
 import { addMailboxMethods } from './gmail/mailbox-methods.ts';
 import type { MailMessage } from './gmail/mailbox.ts';
@@ -60,7 +60,7 @@ export class GoogleStub extends RemoteStub {
     });
     const origin = () => this.origin;
     this.world = new GoogleWorld(now, origin, this.pubsub);
-    this.quotas = new GoogleQuotas(now);
+    this.quotas = new GoogleQuotas(now, this.habits);
     this.oauth = new GoogleOAuth({
       get origin() {
         return origin();
@@ -180,7 +180,9 @@ export class GoogleStub extends RemoteStub {
     const token = this.#token(asked);
     const user = this.#userOf(token, params['userId']);
     if (!method.needs.some((scope) => token.scopes.has(scope))) throw missingScope(method.needs);
+    if (this.habits.blocked.has(user.email)) throw blockedApplication();
     this.quotas.charge(method, user.email);
+    if (method.isEventWrite === true) this.quotas.chargeEventWrite(user.email);
     if (method.service === 'gmail' && this.habits.refuses(method, asked.path.endsWith('/send')))
       throw preconditionFailed();
     if (asked.body.length > 0 && asked.json === undefined && !asked.path.startsWith('/upload/'))

@@ -1,8 +1,10 @@
 import { Quota } from '../remote-stub/quota.ts';
 import type { GoogleMethod, Service } from './call.ts';
 import { GoogleError } from './errors.ts';
+import type { GoogleHabits } from './habits.ts';
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 /** How the stub refuses requests over quota. Google does both. */
 export interface Refusal {
@@ -21,8 +23,14 @@ export class GoogleQuotas {
   refusal: Refusal = { status: 429, hasRetryAfter: false };
   #project: 'new' | 'old' = 'new';
 
+  readonly #eventWrites: Quota;
+
   /** @param now milliseconds of the stub's clock */
-  constructor(now: () => number) {
+  constructor(
+    now: () => number,
+    private readonly habits: GoogleHabits,
+  ) {
+    this.#eventWrites = new Quota({ units: Infinity, windowMs: HOUR }, now);
     const quotas = (gmail: number, calendar: number, people: number, others: number) => {
       const quota = (units: number) => new Quota({ units, windowMs: MINUTE }, now);
       return {
@@ -35,6 +43,14 @@ export class GoogleQuotas {
     };
     this.perUser = quotas(6000, 600, 180, 2400);
     this.perProject = quotas(1_200_000, 10_000, 10_000, 1_200_000);
+  }
+
+  /** Counts a write of an event, or throws what Google answers above its limits of use. */
+  chargeEventWrite(email: string): void {
+    this.#eventWrites.limit.units = this.habits.calendarWrites;
+    if (this.#eventWrites.take(email, 1) === 0) return;
+    const entry = { domain: 'usageLimits' };
+    throw new GoogleError(403, 'quotaExceeded', 'Calendar usage limits exceeded.', { entry });
   }
 
   /** Grants what Google grants to projects that are new or from before May 2026. Default: new. */
