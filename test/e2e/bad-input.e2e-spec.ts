@@ -92,9 +92,9 @@ describe('every operation', () => {
     tried.size !== tried.add(kind).size;
 
   /**
-   * Hostile values for a field: all for the first field of its kind. That is its whole schema in the
-   * long run, and otherwise its type. Later fields of that kind get a sample if they are at the top
-   * of a body, and otherwise none.
+   * Hostile values for a field: all for the first field of its kind. That is its whole schema in
+   * the long run, and otherwise its type. Later fields of that kind get a sample if they are at the
+   * top of a body, and otherwise none.
    */
   const valuesFor = ({
     path,
