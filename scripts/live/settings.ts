@@ -19,6 +19,8 @@ export interface LiveSettings {
   unattended: boolean;
   /** Whether what was seen of the company is written to a file, in `recordFolder`. */
   isRecorded: boolean;
+  /** Whether the user will send a draft with classic Outlook when the run asks for it. */
+  hasOutlook: boolean;
   recordFolder: string;
 }
 
@@ -36,11 +38,13 @@ const PASSED_ON = [
   'PUSH_URL',
 ] as const;
 
-export const USAGE = `npm run live -- ${Object.keys(PROVIDERS).join('|')} [--yes] [--record]
+export const USAGE = `npm run live -- ${Object.keys(PROVIDERS).join('|')} [--yes] [--record] [--outlook]
 
 Tries Carillon with real credentials, prints what was checked, and removes everything it made.
 --yes asks nothing. --record writes what was seen of the company, without personal data, to a file,
-and uses up the quota of a minute to see which quotas a Google project has. Variables (docs/providers/live.md):
+and uses up the quota of a minute to see which quotas a Google project has.
+--outlook waits at the end until you have sent a draft with classic Outlook, for five minutes at most.
+Variables (docs/providers/live.md):
   LIVE_CLIENT_ID, LIVE_CLIENT_SECRET   the application as registered at the company
   LIVE_TENANT                          Microsoft only: the tenant
   LIVE_REFRESH_TOKEN, LIVE_EMAIL       instead of a sign-in in the browser
@@ -49,7 +53,7 @@ and uses up the quota of a minute to see which quotas a Google project has. Vari
   LIVE_RECORD_FOLDER                   of --record, default: the current folder
   PORT                                 default: ${PORT}`;
 
-const FLAGS = ['--yes', '--record'];
+const FLAGS = ['--yes', '--record', '--outlook'];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -126,6 +130,7 @@ export async function readSettings(
     ),
     unattended,
     isRecorded: args.includes('--record'),
+    hasOutlook: args.includes('--outlook'),
     recordFolder: environment['LIVE_RECORD_FOLDER'] || process.cwd(),
   };
 }

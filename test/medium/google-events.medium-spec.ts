@@ -260,25 +260,14 @@ describe('events at the stub of Google', () => {
     it('lets writes wait for minutes, then longer, and reads at once, if Google limits the use of calendars', async () => {
       const { create, since, calendar, account } = begin();
       const { providerId } = await create(meeting);
-      const error = {
-        code: 403,
-        message: 'Calendar usage limits exceeded.',
-        errors: [
-          {
-            message: 'Calendar usage limits exceeded.',
-            domain: 'usageLimits',
-            reason: 'quotaExceeded',
-          },
-        ],
-      };
-      const match = ({ method }: { method: string }) => method === 'PATCH';
-      fixture.stub.faults.add({ match, answer: { status: 403, body: { error } } });
+      fixture.stub.habits.calendarWrites = 1;
       const write = () => calendar.updateEvent(account, providerId, { ...meeting, title: 'Other' });
       await expect(write()).rejects.toMatchObject({ code: 'rate-limited', retryAfterSeconds: 600 });
       const asked = fixture.stub.requestsOf('PATCH').length;
       await expect(write()).rejects.toMatchObject({ name: 'BudgetExhaustedError' });
       expect(fixture.stub.requestsOf('PATCH')).toHaveLength(asked);
       expect((await since(null)).events).toHaveLength(1);
+      fixture.stub.habits.calendarWrites = Infinity;
     });
 
     it('reports an instance that was reset again when somebody changes it', async () => {

@@ -134,8 +134,8 @@ describe('contacts at the stub of Microsoft', () => {
       expect(await names()).toHaveLength(98);
     });
 
-    it.each(['syncStateNotFound', 'resyncRequired'] as const)(
-      'lists everything again when Microsoft answers 410 %s',
+    it.each(['syncStateNotFound', 'resyncRequired', 'UnknownError'] as const)(
+      'lists everything again when Microsoft answers %s to an old link',
       async (code) => {
         const { providerId } = await create({ given_name: 'One' });
         const lost = await create({ given_name: 'Two' });

@@ -117,8 +117,8 @@ describe('mail of Microsoft accounts', () => {
       expect(idsIn(replica, 'sent')).toEqual([draft.immutableId]);
     });
 
-    it.each(['syncStateNotFound', 'resyncRequired'] as const)(
-      'lists a folder again and finds what changed when Graph answers 410 %s',
+    it.each(['syncStateNotFound', 'resyncRequired', 'UnknownError'] as const)(
+      'lists a folder again and finds what changed when Graph answers %s to an old link',
       async (code) => {
         const account = fixture.account();
         const [kept, deleted] = [await put(account, `kept-${code}`), await put(account, 'deleted')];

@@ -1,4 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { markDigest, withMark } from '../../src/formats/mime/message-mark.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { outgoing, sendControl, withFiles } from '../support/contract-tools.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
@@ -80,6 +82,19 @@ describe('sending at the stub of Microsoft, from other addresses and with what E
         conclusive: true,
       });
     }
+  });
+
+  it('finds a sent message by the mark of an earlier build, which had no id', async () => {
+    const account = fixture.account();
+    const messageIdHeader = `<${newId()}.0123456789@contract.test>`;
+    const { mime } = outgoing(account, ['bo@elsewhere.test'], { messageIdHeader });
+    const sent = mime.toString().replace(messageIdHeader, '<other@exchange.test>');
+    const marked = withMark(Buffer.from(sent), markDigest(messageIdHeader));
+    await fixture.stub.put(account.email, marked, { folder: 'sentitems' });
+    expect(await fixture.connector.mail.findSent(account, messageIdHeader)).toEqual({
+      found: true,
+      conclusive: true,
+    });
   });
 
   it('takes no absence as proof, because Exchange may keep neither the Message-ID nor the mark', async () => {

@@ -8,7 +8,7 @@
 const KNOWN_WORDS: ReadonlySet<string> = new Set(
   [
     // Reasons and statuses of Google's errors.
-    'accessNotConfigured authError backendError badRequest conditionNotMet dailyLimitExceeded domainPolicy',
+    'accessNotConfigured admin_policy_enforced authError backendError badRequest conditionNotMet dailyLimitExceeded domainPolicy',
     'failedPrecondition forbidden fullSyncRequired insufficientPermissions internalError invalid',
     'invalidArgument limitExceeded notFound parseError quotaExceeded rateLimitExceeded',
     'userRateLimitExceeded variableTermLimitExceeded updatedMinTooLongAgo',

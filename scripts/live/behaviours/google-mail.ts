@@ -1,25 +1,26 @@
-import { randomBytes } from 'node:crypto';
+import { MARK_HEADER, markOfKind, withMark } from '../../../src/formats/mime/message-mark.ts';
+import { newId, randomBase36 } from '../../../src/platform/base/ids/ids.ts';
 import { field, items, text } from '../../lib/api-client.ts';
 import { type CompanyAnswer, errorWord } from './company-client.ts';
+import { isTooFast, listOf } from './google-lists.ts';
 import type { Behaviour, Trial } from './observer.ts';
 
 const ME = '/gmail/v1/users/me';
 const MAIL = ['email', 'email.modify'];
-const OWN_HEADER = 'X-Carillon-Live';
 const LOOKS = 15;
 
-/** Sends a message to the account itself with a Message-ID and a header of our own. */
+/** Sends a message to the account itself, with a Message-ID and a mark as the server makes them. */
 async function sendMarked({ walk, company }: Trial) {
-  const mark = randomBytes(6).toString('hex');
-  const messageId = `<carillon-live-${mark}@carillon.invalid>`;
+  const name = randomBase36(10);
+  const messageId = `<${newId()}.${name}@carillon.invalid>`;
+  const mark = markOfKind('send', messageId);
   const { email } = walk.account;
-  const raw = [
+  const mime = [
     `From: <${email}>`,
     `To: <${email}>`,
-    `Subject: Carillon live check ${mark}`,
+    `Subject: Carillon live check ${name}`,
     `Date: ${new Date().toUTCString().replace('GMT', '+0000')}`,
     `Message-ID: ${messageId}`,
-    `${OWN_HEADER}: ${mark}`,
     'MIME-Version: 1.0',
     'Content-Type: text/plain; charset=utf-8',
     '',
@@ -27,10 +28,10 @@ async function sendMarked({ walk, company }: Trial) {
     '',
   ].join('\r\n');
   const sent = await company.expect('POST', `${ME}/messages/send`, {
-    json: { raw: Buffer.from(raw).toString('base64url') },
+    json: { raw: withMark(Buffer.from(mime), mark).toString('base64url') },
   });
   const id = text(sent, 'id');
-  const remove = walk.made(`the message "Carillon live check ${mark}"`, async () => {
+  const remove = walk.made(`the message "Carillon live check ${name}"`, async () => {
     await company.expect('POST', `${ME}/messages/${encodeURIComponent(id)}/trash`);
   });
   return { id, mark, messageId, remove };
@@ -51,8 +52,11 @@ const messageIdKept: Behaviour = {
     const path = `${ME}/messages/${encodeURIComponent(id)}`;
     const stored = await trial.company.expect('GET', `${path}?format=metadata`);
     await remove();
-    const isIdKept = headerOf(stored, 'Message-ID') === messageId;
-    const isHeaderKept = headerOf(stored, OWN_HEADER) === mark;
+    const storedId = headerOf(stored, 'Message-ID');
+    // Every message has one, so this answer is not whole.
+    if (storedId === undefined) return { answer: 'open', facts: { hasMessageId: false } };
+    const isIdKept = storedId === messageId;
+    const isHeaderKept = headerOf(stored, MARK_HEADER) === mark;
     return { answer: isIdKept && isHeaderKept ? 'yes' : 'no', facts: { isIdKept, isHeaderKept } };
   },
 };
@@ -60,8 +64,8 @@ const messageIdKept: Behaviour = {
 const KINDS = ['messagesAdded', 'labelsAdded', 'labelsRemoved', 'messagesDeleted'] as const;
 
 /** Kinds of changes of one message in the order of the history. */
-function changesOf(history: unknown, id: string): string[] {
-  return items(field(history, 'history') ?? []).flatMap((record) =>
+function changesOf(records: readonly unknown[], id: string): string[] {
+  return records.flatMap((record) =>
     KINDS.filter((kind) =>
       items(field(record, kind) ?? []).some((one) => field(one, 'message', 'id') === id),
     ),
@@ -77,16 +81,15 @@ const labelsFirst: Behaviour = {
     const profile = await company.expect('GET', `${ME}/profile`);
     const { id, remove } = await sendMarked(trial);
     const query = { startHistoryId: text(profile, 'historyId') };
-    let changes: string[] = [];
+    let first: string | undefined;
     let looks = 0;
-    for (; looks < LOOKS && !walk.isInterrupted; looks += 1) {
-      changes = changesOf(await company.expect('GET', `${ME}/history`, { query }), id);
-      if (changes.includes('messagesAdded')) break;
-      await trial.pause();
+    for (; looks < LOOKS && first === undefined && !walk.isInterrupted; looks += 1) {
+      if (looks > 0) await trial.pause();
+      const history = await listOf(company, `${ME}/history`, 'history', query);
+      [first] = changesOf(history?.entries ?? [], id);
     }
     await remove();
-    if (!changes.includes('messagesAdded')) return { answer: 'open', facts: { looks } };
-    const [first] = changes;
+    if (first === undefined) return { answer: 'open', facts: { looks } };
     return { answer: first === 'messagesAdded' ? 'no' : 'yes', facts: { looks, first } };
   },
 };
@@ -94,18 +97,22 @@ const labelsFirst: Behaviour = {
 /** More than 6,000 units a minute at 20 units for each message, and far less at 5. */
 const READS = 340;
 const READS_AT_ONCE = 10;
+/**
+ * A refusal of an earlier request has another reason, such as the limit of requests at a time: the
+ * steps before use far fewer than 4,000 units in a minute.
+ */
+const READS_OF_NEW = 100;
 
 const oldQuotas: Behaviour = {
   name: 'gmail-old-project',
   question: 'Does this project have the quotas and costs from before May 2026 (GMAIL_PROJECT=old)?',
   scopes: MAIL,
   onlyRecorded: true,
-  async try({ company, walk }) {
-    const list = await company.expect('GET', `${ME}/messages`, { query: { maxResults: '1' } });
-    const [message] = items(field(list, 'messages') ?? []);
-    if (message === undefined) return { answer: 'open', facts: { isMailboxEmpty: true } };
-    const path = `${ME}/messages/${encodeURIComponent(text(message, 'id'))}?format=minimal`;
-    const begun = performance.now();
+  async try(trial) {
+    const { company, walk } = trial;
+    const path = await onePath(trial);
+    if (path === undefined) return { answer: 'open', facts: { isMailboxEmpty: true } };
+    const begun = trial.now();
     let refusal: CompanyAnswer | undefined;
     let reads = 0;
     while (reads < READS && !refusal && !walk.isInterrupted) {
@@ -113,15 +120,28 @@ const oldQuotas: Behaviour = {
       refusal = (await Promise.all(some)).find(({ status }) => status >= 300);
       reads += READS_AT_ONCE;
     }
-    const seconds = Math.round((performance.now() - begun) / 1000);
-    const facts = { reads, seconds, status: refusal?.status, error: refusal && errorWord(refusal) };
-    if (refusal) return { answer: isTooFast(refusal) ? 'no' : 'open', facts };
+    const seconds = Math.round((trial.now() - begun) / 1000);
+    const error = refusal && errorWord(refusal);
+    const facts = { reads, seconds, status: refusal?.status, error };
+    if (refusal) {
+      const isQuota = isTooFast(refusal, error) && reads >= READS_OF_NEW;
+      return { answer: isQuota ? 'no' : 'open', facts };
+    }
     // Slower than a minute, the requests of a new project would not be refused either.
-    return { answer: seconds < 60 ? 'yes' : 'open', facts };
+    return { answer: reads >= READS && seconds < 60 ? 'yes' : 'open', facts };
   },
 };
 
-const isTooFast = ({ status }: CompanyAnswer): boolean => status === 429 || status === 403;
+/** The path of any message; `undefined` if the first page has none. */
+async function onePath({ company }: Trial): Promise<string | undefined> {
+  const list = await company.expect('GET', `${ME}/messages`, { query: { maxResults: '100' } });
+  const [message] = items(field(list, 'messages') ?? []);
+  if (message === undefined) return undefined;
+  return `${ME}/messages/${encodeURIComponent(text(message, 'id'))}?format=minimal`;
+}
+
+/** Words by which Google says that an administrator does not allow an application. */
+const BLOCKED: readonly unknown[] = ['domainPolicy', 'admin_policy_enforced'];
 
 const blockedApplication: Behaviour = {
   name: 'google-blocked-application',
@@ -129,9 +149,11 @@ const blockedApplication: Behaviour = {
   scopes: [],
   async try({ company }) {
     const answer = await company.call('GET', `${ME}/profile`);
-    const facts = { status: answer.status, error: errorWord(answer) };
-    return answer.status === 403
-      ? { answer: 'yes', facts }
+    const error = errorWord(answer);
+    const facts = { status: answer.status, error };
+    // Missing consent, an API that is switched off and quotas are answered with 403 as well.
+    return BLOCKED.includes(error)
+      ? { answer: answer.status === 403 ? 'yes' : 'no', facts }
       : { answer: 'open', facts: { ...facts, needsBlockedAccount: true } };
   },
 };

@@ -1,21 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { outlookIds } from './microsoft-outlook.ts';
 import { field, items, text } from '../../lib/api-client.ts';
 import { errorWord } from './company-client.ts';
-import type { Behaviour } from './observer.ts';
+import type { Behaviour, Trial } from './observer.ts';
 
 const IMMUTABLE = 'IdType="ImmutableId"';
 /** Ids that stay when an item moves, as Carillon asks for in every request. */
 export const GRAPH_HEADERS = { prefer: IMMUTABLE };
 
 const DAY_MS = 86_400_000;
-const MOST_PAGES = 25;
-
-const outlookIds: Behaviour = {
-  name: 'outlook-changes-ids',
-  question: 'Does classic Outlook change the immutable id and Message-ID of a draft that it sends?',
-  scopes: [],
-  try: () => Promise.resolve({ answer: 'open', facts: { needsClassicOutlook: true } }),
-};
+const MOST_PAGES = 100;
 
 const repeatedEntries: Behaviour = {
   name: 'graph-delta-repeats',
@@ -36,8 +30,10 @@ const repeatedEntries: Behaviour = {
       path = typeof next === 'string' ? next : undefined;
     }
     const repeated = [...seen.values()].filter((times) => times > 1).length;
-    const facts = { pages, messages: seen.size, repeated };
-    return { answer: repeated > 0 ? 'yes' : seen.size < 2 ? 'open' : 'no', facts };
+    const isWhole = path === undefined;
+    const facts = { pages, isWhole, messages: seen.size, repeated };
+    if (repeated > 0) return { answer: 'yes', facts };
+    return { answer: isWhole && seen.size > 1 ? 'no' : 'open', facts };
   },
 };
 
@@ -45,19 +41,47 @@ const calendarSubscriptions: Behaviour = {
   name: 'graph-calendar-subscription',
   question: 'Does Microsoft accept subscriptions to calendars/{id}/events?',
   scopes: ['calendar', 'calendar.read_only'],
-  async try({ walk }) {
-    if (walk.settings.server['PUSH_URL'] === undefined)
-      return { answer: 'open', facts: { needsPushUrl: true } };
-    const listed: unknown = JSON.parse(await walk.server.operator(['--json', 'watches']));
-    const watches = items(field(listed, 'watches') ?? []);
-    const calendars = watches.filter((one) => /calendar/i.test(String(field(one, 'resource'))));
-    const live = calendars.filter((one) => field(one, 'state') === 'live').length;
-    const refused = calendars.filter((one) => Boolean(field(one, 'error'))).length;
-    const facts = { subscriptions: calendars.length, live, refused };
-    if (live > 0) return { answer: 'yes', facts };
-    return { answer: refused > 0 ? 'no' : 'open', facts };
+  /** Carillon subscribes to all events of the mailbox, so its own subscriptions answer nothing. */
+  async try(trial) {
+    const { company, walk } = trial;
+    const publicUrl = walk.settings.server['PUSH_URL'];
+    if (publicUrl === undefined) return { answer: 'open', facts: { needsPushUrl: true } };
+    const id = text(await company.expect('GET', '/v1.0/me/calendar'), 'id');
+    const ofCalendar = await subscribe(trial, `me/calendars/${id}/events`, publicUrl);
+    const facts = { status: ofCalendar.status, error: errorWord(ofCalendar) };
+    if (ofCalendar.status < 300) return { answer: 'yes', facts };
+    // If Microsoft cannot reach the address, it refuses this subscription as well.
+    const ofAll = await subscribe(trial, 'me/events', publicUrl);
+    const isRefused = REFUSALS.includes(ofCalendar.status) && ofAll.status < 300;
+    return {
+      answer: isRefused ? 'no' : 'open',
+      facts: { ...facts, statusForAllEvents: ofAll.status },
+    };
   },
 };
+
+/** Statuses by which Microsoft refuses a resource. Others may pass. */
+const REFUSALS: readonly number[] = [400, 403, 404, 405, 501];
+const SUBSCRIPTION_MS = 3_600_000;
+
+/** Subscribes to a resource, and ends the subscription at once. */
+async function subscribe({ company, walk }: Trial, resource: string, publicUrl: string) {
+  const answer = await company.call('POST', '/v1.0/subscriptions', {
+    json: {
+      changeType: 'created,updated,deleted',
+      resource,
+      notificationUrl: `${publicUrl.replace(/\/$/, '')}/push/microsoft`,
+      expirationDateTime: new Date(Date.now() + SUBSCRIPTION_MS).toISOString(),
+    },
+  });
+  const id = field(answer.body, 'id');
+  if (answer.status >= 300 || typeof id !== 'string') return answer;
+  const remove = walk.made('a subscription to changes of the calendar', async () => {
+    await company.expect('DELETE', `/v1.0/subscriptions/${encodeURIComponent(id)}`);
+  });
+  await remove();
+  return answer;
+}
 
 const repeatedTransaction: Behaviour = {
   name: 'graph-repeated-transaction-id',
@@ -82,8 +106,11 @@ const repeatedTransaction: Behaviour = {
     if (typeof otherId === 'string' && otherId !== id) removals.push(remover(otherId));
     for (const remove of removals) await remove();
     const isSame = otherId === id;
-    const facts = { status: second.status, error: errorWord(second), isSame };
-    return { answer: isSame ? 'yes' : 'no', facts };
+    const error = errorWord(second);
+    const facts = { status: second.status, error, isSame };
+    if (second.status < 300) return { answer: isSame ? 'yes' : 'no', facts };
+    const isRepetition = second.status === 409 || error === 'ErrorDuplicateTransactionId';
+    return { answer: isRepetition ? 'no' : 'open', facts };
 
     function remover(eventId: string) {
       return walk.made('the event "Carillon live check (can be deleted)"', async () => {

@@ -19,23 +19,34 @@ export interface Behaviour extends Pick<Observation, 'name' | 'question'> {
   try(trial: Trial): Promise<Seen>;
 }
 
-/** What a trial works with. */
-export interface Trial {
-  walk: Walk;
-  company: CompanyClient;
-  /** Pause between two looks in milliseconds: companies may be late. */
+/** The time that trials see. */
+export interface TrialTime {
+  /** Milliseconds of a clock that is never set back. */
+  now(): number;
+  /** Waits two seconds before the next look: companies may be late. */
   pause(): Promise<void>;
 }
 
-const PAUSE_MS = 2_000;
+/** What a trial works with. */
+export interface Trial extends TrialTime {
+  walk: Walk;
+  company: CompanyClient;
+}
 
-/** Tries behaviours one after the other. One that cannot be tried is `open`, with the reason. */
+const PAUSE_MS = 2_000;
+const REAL_TIME: TrialTime = { now: () => performance.now(), pause: () => delay(PAUSE_MS) };
+
+/**
+ * Tries behaviours one after the other. One that cannot be tried is `open`, with the reason.
+ * @param time a test passes its own
+ */
 export async function observe(
   walk: Walk,
   company: CompanyClient,
   behaviours: readonly Behaviour[],
+  time: TrialTime = REAL_TIME,
 ): Promise<Observation[]> {
-  const trial = { walk, company, pause: () => delay(PAUSE_MS) };
+  const trial: Trial = { walk, company, ...time };
   const observations: Observation[] = [];
   for (const { name, question, scopes, onlyRecorded, try: work } of behaviours) {
     if (walk.isInterrupted) throw new InterruptedError('interrupted');

@@ -85,12 +85,13 @@ export async function ifAllowed<T>(part: Promise<T>): Promise<T> {
   }
 }
 
-/** These come with 404, and go again: they say nothing about the object of the request. */
+/** These come with 404 or 503, and go again: they say nothing about the object of the request. */
 const PASSING: readonly string[] = [
   'MailboxNotEnabledForRESTAPI',
   'MailboxNotSupportedForRESTAPI',
   'ErrorNonExistentMailbox',
   'ErrorMailboxStoreUnavailable',
+  'MailboxInfoStale',
 ];
 
 /**
@@ -115,7 +116,6 @@ const CODES: Readonly<Record<string, ProviderErrorCode>> = {
   ErrorIrresolvableConflict: 'conflict',
   ErrorChangeKeyRequiredForWriteOperations: 'conflict',
   ErrorMailboxMoveInProgress: 'temporary',
-  MailboxInfoStale: 'temporary',
   ErrorServerBusy: 'temporary',
 };
 

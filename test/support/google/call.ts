@@ -25,6 +25,10 @@ export interface GoogleMethod {
   service: Service;
   /** Units of the service's quota. */
   units: number;
+  /** Units in a project from before May 2026, if they differ. */
+  oldUnits?: number;
+  /** Whether it writes events, which a limit of Calendar use counts. Default: false. */
+  isEventWrite?: boolean;
   /** The client needs one of these scopes. */
   needs: readonly string[];
   handle: (call: GoogleCall) => Promise<StubAnswer> | StubAnswer;

@@ -68,6 +68,12 @@ export function notFound(message = 'Requested entity was not found.'): GoogleErr
   return new GoogleError(404, 'notFound', message);
 }
 
+/** 403 of every interface if the administrator of the domain does not allow the application. */
+export function blockedApplication(): GoogleError {
+  const words = "The app with id {1} cannot be used within the authenticated user's domain.";
+  return new GoogleError(403, 'domainPolicy', words, { entry: { domain: 'usageLimits' } });
+}
+
 /** 400 as Gmail answers it now and then without a cause, and for users without Gmail. */
 export function preconditionFailed(): GoogleError {
   const statusName = 'FAILED_PRECONDITION';

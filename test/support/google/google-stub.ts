@@ -8,7 +8,7 @@ import type { Calendars } from './calendar/calendars.ts';
 import { addEventMethods } from './calendar/event-methods.ts';
 import { addOtherCalendarMethods } from './calendar/other-methods.ts';
 import type { GoogleMethod } from './call.ts';
-import { GoogleError, preconditionFailed } from './errors.ts';
+import { blockedApplication, GoogleError, preconditionFailed } from './errors.ts';
 import { addDraftMethods } from './gmail/draft-methods.ts';
 import { addMailboxMethods } from './gmail/mailbox-methods.ts';
 import type { MailMessage } from './gmail/mailbox.ts';
@@ -148,7 +148,7 @@ export class GoogleStub extends RemoteStub {
   #pubSub(request: StubRequest): StubAnswer {
     const { scopes } = this.#token(request);
     if (!NEEDS.pubsub.some((scope) => scopes.has(scope))) throw missingScope(NEEDS.pubsub);
-    this.quotas.charge('pubsub', 'project', 1);
+    this.quotas.charge({ service: 'pubsub', units: 1 }, 'project');
     return pubSubAnswer(this.pubsub, request);
   }
 
@@ -180,7 +180,9 @@ export class GoogleStub extends RemoteStub {
     const token = this.#token(asked);
     const user = this.#userOf(token, params['userId']);
     if (!method.needs.some((scope) => token.scopes.has(scope))) throw missingScope(method.needs);
-    this.quotas.charge(method.service, user.email, method.units);
+    if (this.habits.blocked.has(user.email)) throw blockedApplication();
+    this.quotas.charge(method, user.email);
+    if (method.isEventWrite === true) this.quotas.chargeEventWrite(user.email);
     if (method.service === 'gmail' && this.habits.refuses(method, asked.path.endsWith('/send')))
       throw preconditionFailed();
     if (asked.body.length > 0 && asked.json === undefined && !asked.path.startsWith('/upload/'))

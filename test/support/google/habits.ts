@@ -31,6 +31,23 @@ export class GoogleHabits {
    * and no entry.
    */
   pages: 'full' | 'short' | 'empty first' = 'full';
+  /**
+   * Whether one record of the history has the changes of two, of whichever kinds, and only the
+   * first of them shows the labels of its message.
+   */
+  mixedHistory = false;
+  /**
+   * Whether Gmail composes what recipients get anew, also signed and encrypted messages: other
+   * boundaries, and HTML without comments and doctype.
+   */
+  rewritesMime = false;
+  /**
+   * Writes of events that a person may make in an hour: further ones are refused by the general
+   * limits of Calendar use, apart from the API's quota.
+   */
+  calendarWrites = Infinity;
+  /** People whose administrator does not allow the application. */
+  readonly blocked = new Set<string>();
   readonly #asked = new Map<object, number>();
 
   /** Counts a request of a method of Gmail. @returns whether it is to be refused */
@@ -41,16 +58,35 @@ export class GoogleHabits {
     return asked % this.refusesEvery === 0;
   }
 
-  /**
-   * Switches on every habit that people have reported of the real Google. Headers of a client's own
-   * are kept: no report says that Google drops them. What is
-   * shown late is not switched on: a test has to wait for it.
-   */
+  /** Switches on every habit at once, except `NOT_COMBINED`. */
   worst(): void {
-    this.messageIds = 'replaced';
-    this.refusesEvery = 7;
-    this.labelsFirst = true;
-    this.samePages = true;
-    this.pages = 'empty first';
+    Object.assign(this, WORST);
   }
 }
+
+type HabitName = {
+  [Name in keyof GoogleHabits]: GoogleHabits[Name] extends (...given: never[]) => unknown
+    ? never
+    : Name;
+}[keyof GoogleHabits];
+
+const WORST = {
+  messageIds: 'replaced',
+  refusesEvery: 7,
+  labelsFirst: true,
+  samePages: true,
+  pages: 'empty first',
+  mixedHistory: true,
+  rewritesMime: true,
+} as const satisfies Partial<Pick<GoogleHabits, HabitName>>;
+
+/** Habits that `worst` leaves as they are, with the reason. It switches on every other one. */
+export const NOT_COMBINED: Record<Exclude<HabitName, keyof typeof WORST>, string> = {
+  ownHeaders:
+    'nobody has reported it, and without Message-ID and mark nothing recognises a sent message; the contract of look-ups has it',
+  refusesSending: 'tells what `refusesEvery` refuses',
+  historyLagMs: 'suites look for a change at once',
+  contactsLagMs: 'suites look for a change at once',
+  calendarWrites: 'Google refuses writes for minutes, and suites would wait',
+  blocked: 'a blocked application can do nothing',
+};

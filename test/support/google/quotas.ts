@@ -1,8 +1,10 @@
 import { Quota } from '../remote-stub/quota.ts';
-import type { Service } from './call.ts';
+import type { GoogleMethod, Service } from './call.ts';
 import { GoogleError } from './errors.ts';
+import type { GoogleHabits } from './habits.ts';
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 
 /** How the stub refuses requests over quota. Google does both. */
 export interface Refusal {
@@ -24,9 +26,16 @@ export class GoogleQuotas {
    */
   readonly fullLists: Quota;
   refusal: Refusal = { status: 429, hasRetryAfter: false };
+  #project: 'new' | 'old' = 'new';
+
+  readonly #eventWrites: Quota;
 
   /** @param now milliseconds of the stub's clock */
-  constructor(now: () => number) {
+  constructor(
+    now: () => number,
+    private readonly habits: GoogleHabits,
+  ) {
+    this.#eventWrites = new Quota({ units: Infinity, windowMs: HOUR }, now);
     const quotas = (gmail: number, calendar: number, people: number, others: number) => {
       const quota = (units: number) => new Quota({ units, windowMs: MINUTE }, now);
       return {
@@ -42,8 +51,26 @@ export class GoogleQuotas {
     this.perProject = quotas(1_200_000, 10_000, 10_000, 1_200_000);
   }
 
+  /** Counts a write of an event, or throws what Google answers above its limits of use. */
+  chargeEventWrite(email: string): void {
+    this.#eventWrites.limit.units = this.habits.calendarWrites;
+    if (this.#eventWrites.take(email, 1) === 0) return;
+    const entry = { domain: 'usageLimits' };
+    throw new GoogleError(403, 'quotaExceeded', 'Calendar usage limits exceeded.', { entry });
+  }
+
+  /** Grants what Google grants to projects that are new or from before May 2026. Default: new. */
+  useProject(project: 'new' | 'old'): void {
+    this.#project = project;
+    this.perUser.gmail.limit.units = project === 'old' ? 15_000 : 6_000;
+  }
+
   /** Charges a call, or throws the error that Google answers. */
-  charge(service: Service, email: string, units: number): void {
+  charge(
+    { service, ...method }: Pick<GoogleMethod, 'service' | 'units' | 'oldUnits'>,
+    email: string,
+  ): void {
+    const units = this.#project === 'old' ? (method.oldUnits ?? method.units) : method.units;
     const wait =
       this.perUser[service].take(email, units) || this.perProject[service].take('project', units);
     if (wait > 0) throw this.#refused(service, wait);

@@ -35,7 +35,7 @@ export class GoogleWorld {
     this.origin = origin;
     this.pubsub = pubsub;
     this.calendars = new Calendars(now);
-    this.quotas = new GoogleQuotas(now);
+    this.quotas = new GoogleQuotas(now, this.habits);
   }
 
   /** @param timeZone of the person's primary calendar */

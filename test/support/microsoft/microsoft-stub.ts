@@ -8,7 +8,9 @@ import { answerGraph } from './graph/graph.ts';
 import { routerOf } from './http/routes.ts';
 import { errorBody, type StubAnswer, type StubRequest } from './http/types.ts';
 import type { StoredMessage } from './mail/message.ts';
+import type { LostLink } from './graph/delta-tokens.ts';
 import { readMime } from './mail/mime.ts';
+import { sendInOutlook } from './mail/send-routes.ts';
 import { answerUpload, UPLOADS } from './mail/upload-sessions.ts';
 import { type EntraContext, entraRoutes } from './oauth/entra.ts';
 import { EntraError, entraErrors } from './oauth/oauth-error.ts';
@@ -111,6 +113,16 @@ export class MicrosoftStub extends RemoteStub {
     return mailbox.add(content, { ...filing, folderId: found.id });
   }
 
+  /** Sends the draft with a subject as its user does in Outlook. @see sendInOutlook */
+  async sendInOutlook(email: string, subject: string, isClassic: boolean): Promise<void> {
+    const user = this.user(email);
+    const draft = [...user.mailbox.messages()].find(
+      (one) => one.isDraft && one.subject === subject,
+    );
+    if (!draft) throw new Error(`${email} has no draft ${subject}.`);
+    await sendInOutlook(this.world, user, draft, isClassic);
+  }
+
   /** Withdraws everything the user has agreed to: tokens stop working. */
   withdrawConsent(email: string): void {
     const text = `The user or administrator has not consented to use the application. Send an interactive authorization request for this user and resource.`;
@@ -142,8 +154,8 @@ export class MicrosoftStub extends RemoteStub {
     );
   }
 
-  /** Makes all links of delta queries given out so far answer 410. */
-  expireDeltaLinks(code: 'syncStateNotFound' | 'resyncRequired' = 'syncStateNotFound'): void {
+  /** Makes all links of delta queries given out so far answer an error, usually 410. */
+  expireDeltaLinks(code: LostLink = 'syncStateNotFound'): void {
     this.world.deltas.expire(code);
   }
 

@@ -39,6 +39,11 @@ export interface StubSettings {
    */
   outageEvery: number | null;
   /**
+   * Every so many reading requests of a mailbox, one is answered by 503 `MailboxInfoStale`. Default
+   * `null`: none is.
+   */
+  staleEvery: number | null;
+  /**
    * What lists of a series' instances lack: `last` is the last one, in lists of more than 40 days,
    * and `all` every one. Default `null`: nothing.
    */
@@ -48,10 +53,12 @@ export interface StubSettings {
   /** Immutable ids of messages: each page of a delta query with one of them is answered by 504. */
   brokenMessages: Set<string>;
   /**
-   * What a creation of an event is answered by that repeats a `transactionId`: 409, or the event.
-   * Default `found`.
+   * What a creation of an event is answered by that repeats a `transactionId`: 409, the first
+   * event, or another event. Default `found`.
    */
-  repeatedCreation: 'conflict' | 'found';
+  repeatedCreation: 'conflict' | 'found' | 'another';
+  /** Whether subscriptions to the events of one calendar are accepted. Default `false`. */
+  watchesCalendars: boolean;
   /**
    * Milliseconds for which delta queries do not show a change that they have found. Notifications
    * report it at once. Default 0.
@@ -93,6 +100,8 @@ export interface StubSettings {
   messagesPerPage: number;
   /** Largest body of a request to Graph. Default 4 MB: larger messages need upload sessions. */
   requestBytes: number;
+  /** Bytes that an application uploads to one mailbox in five minutes. Default 150 MB. */
+  uploadBytes: number;
   /** Waits before a notification that was not accepted is posted again. Default: 200 ms and 1 s. */
   notificationRetriesMs: number[];
   /** Most time that the receiver of a notification has to confirm its address. Default 10 s. */
@@ -100,24 +109,53 @@ export interface StubSettings {
 }
 
 /** What a connector has to live with every day. */
-export const EVERY_DAY: Partial<StubSettings> = {
+export const EVERY_DAY = {
   repeatsEntries: true,
   repeatedCreation: 'conflict',
   sendsFromAliases: false,
   sendsAsOthersWithMailSend: false,
   hidesOwnHeaders: true,
-};
+} as const satisfies Partial<StubSettings>;
 
-/**
- * The one switch: everything unpleasant at once, except `dropsHeaders`. Without its Message-ID and
- * its mark no sent message can be recognised, so nothing could be found that the contract asks for;
- * the contract of look-ups switches it on.
- */
-export const UNPLEASANT: Partial<StubSettings> = {
+/** The one switch: everything unpleasant at once, except `NOT_COMBINED`. */
+export const UNPLEASANT = {
   ...EVERY_DAY,
   replacesMessageIds: true,
   deltaLagMs: 1_000,
   outageEvery: 25,
+  staleEvery: 31,
+  sendsRetryAfter: false,
+  batch: 'throttled',
+  messagesPerPage: 20,
+} as const satisfies Partial<StubSettings>;
+
+/** Settings that `UNPLEASANT` leaves as they are, with the reason. Every other one is in it. */
+export const NOT_COMBINED: Record<Exclude<keyof StubSettings, keyof typeof UNPLEASANT>, string> = {
+  accessTokenSeconds: 'a choice of the test, no unpleasantness',
+  oldRefreshTokenSeconds: 'a choice of the test, no unpleasantness',
+  signInAs: 'a choice of the test, no unpleasantness',
+  consent: 'without consent there is no account',
+  adminConsent: 'without consent there is no account',
+  sentDelayMs: 'suites look into Sent Items as soon as a message is sent',
+  deliveryDelayMs: 'suites look for a delivered message at once',
+  requestsPerWindow: 'the published limit; suites set a lower one with the limit of the product',
+  windowMs: 'the published limit',
+  concurrentRequests: 'the published limit',
+  sendsPerMinute: 'the published limit',
+  uploadBytes: 'the published limit',
+  outage: 'lasts until it is ended: nothing can be found meanwhile; `outageEvery` passes',
+  unlistedInstances: 'instances that are never listed look like deleted ones; a suite ends it',
+  unlistedItems: 'a folder that counts them is not deleted, which is right',
+  brokenMessages: 'needs the id of a message',
+  watchesCalendars: 'more than the documents promise',
+  meetingProviders: 'suites ask for meetings',
+  dropsHeaders:
+    'without Message-ID and mark nothing recognises a sent message; the contract of look-ups has it',
+  latencyMs: 'suites would take long',
+  requiresImmutableIds: 'a check of the client, which suites switch on by themselves',
+  requestBytes: 'the published limit',
+  notificationRetriesMs: 'a choice of the test, no unpleasantness',
+  validationTimeoutMs: 'a choice of the test, no unpleasantness',
 };
 
 export const defaultSettings = (): StubSettings => ({
@@ -134,7 +172,9 @@ export const defaultSettings = (): StubSettings => ({
   sendsPerMinute: 30,
   outage: null,
   outageEvery: null,
+  staleEvery: null,
   repeatedCreation: 'found',
+  watchesCalendars: false,
   repeatsEntries: false,
   deltaLagMs: 0,
   sendsAsOthersWithMailSend: true,
@@ -152,6 +192,7 @@ export const defaultSettings = (): StubSettings => ({
   requiresImmutableIds: false,
   messagesPerPage: 1_000,
   requestBytes: 4 * 1024 * 1024,
+  uploadBytes: 150 * 1024 * 1024,
   notificationRetriesMs: [200, 1_000],
   validationTimeoutMs: 10_000,
 });

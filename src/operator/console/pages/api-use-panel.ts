@@ -26,7 +26,7 @@ function forecastCell({ monthForecast, freePerDay, paidForecast, costForecast }:
 export function apiUsePanel({ items, pricesCheckedOn }: ApiUseList): Html | null {
   if (items.length === 0) return null;
   const free = items.some(({ freePerDay }) => freePerDay !== null);
-  const checked = `Free units and prices were checked on ${pricesCheckedOn}.`;
+  const checked = `Free units, prices and the units of each call were checked on ${pricesCheckedOn}.`;
   return html`<section class="panel">
     <h2>Use of Google and Microsoft</h2>
     ${table<ApiUseState>(

@@ -43,7 +43,10 @@ export function apiUseConfig(env: z.output<typeof schema>) {
       freeUnitsPerDay: env.GMAIL_FREE_UNITS_PER_DAY,
       /** Price of a million further units in the currency of the bill; `null` = not known. */
       perMillionUnits: env.GMAIL_PRICE_PER_MILLION_UNITS ?? null,
-      /** Day on which somebody compared these values with Google's page, such as `2026-11-27`. */
+      /**
+       * Day on which somebody compared these values, and the units of each call (`gmailCosts`),
+       * with Google's page, such as `2026-11-27`.
+       */
       checkedOn: env.GMAIL_PRICES_CHECKED,
     },
   };

@@ -4,6 +4,7 @@ import { z } from 'zod';
  * Quota units of the methods of Gmail that Carillon calls, by Google's names. Both tables were
  * compared with copies of Google's page on 27 November 2026, the older one with a copy from before
  * May 2026.
+ * `GMAIL_PRICES_CHECKED` has this day, or a later one on which the operator compared them.
  * Source: https://developers.google.com/workspace/gmail/api/reference/quota
  */
 

@@ -23,6 +23,18 @@ describe('combine', () => {
     expect(combine(records)).toEqual({ added: ['a'], removed: [], relabelled: new Map() });
   });
 
+  it('does not know the labels of a message if one record shows several', () => {
+    const records = [
+      record(1, { labelsAdded: [entry('a', 'STARRED')], labelsRemoved: [entry('a')] }),
+      record(2, { labelsAdded: [entry('b', 'X', 'Y')], labelsRemoved: [entry('b', 'Y', 'X')] }),
+    ];
+    const relabelled = new Map([
+      ['a', null],
+      ['b', ['Y', 'X']],
+    ]);
+    expect(combine(records)).toEqual({ added: [], removed: [], relabelled });
+  });
+
   it('lists a message that came and went as removed only', () => {
     const records = [
       record(1, { messagesAdded: [entry('a')], labelsAdded: [entry('b', 'STARRED')] }),

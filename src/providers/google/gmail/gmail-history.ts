@@ -19,8 +19,6 @@ export function combine(records: readonly HistoryRecord[]): HistoryChanges {
   const added = new Set<string>();
   const removed = new Set<string>();
   const relabelled = new Map<string, readonly string[] | null>();
-  const isMail = ({ message }: { message: { labelIds?: string[] | undefined } }) =>
-    !message.labelIds?.includes(CHAT);
   for (const record of records) {
     for (const { message } of record.messagesAdded.filter(isMail)) {
       added.add(message.id);
@@ -28,8 +26,8 @@ export function combine(records: readonly HistoryRecord[]): HistoryChanges {
       // Gmail may show the labels of a new message before the message.
       relabelled.delete(message.id);
     }
-    for (const { message } of [...record.labelsAdded, ...record.labelsRemoved].filter(isMail)) {
-      if (!added.has(message.id)) relabelled.set(message.id, message.labelIds ?? null);
+    for (const [id, labels] of labelsIn(record)) {
+      if (!added.has(id)) relabelled.set(id, labels);
     }
     for (const { message } of record.messagesDeleted) {
       added.delete(message.id);
@@ -39,3 +37,23 @@ export function combine(records: readonly HistoryRecord[]): HistoryChanges {
   }
   return { added: [...added], removed: [...removed], relabelled };
 }
+
+const isMail = ({ message }: { message: { labelIds?: string[] | undefined } }): boolean =>
+  !message.labelIds?.includes(CHAT);
+
+/**
+ * All labels of the messages whose labels a record changes. A record may have several changes of
+ * one message, and does not say which was the last one: `null` if they do not show the same labels.
+ */
+function labelsIn(record: HistoryRecord): Map<string, readonly string[] | null> {
+  const found = new Map<string, readonly string[] | null>();
+  for (const { message } of [...record.labelsAdded, ...record.labelsRemoved].filter(isMail)) {
+    const { id, labelIds = null } = message;
+    const isSame = !found.has(id) || keyOf(found.get(id)) === keyOf(labelIds);
+    found.set(id, isSame ? labelIds : null);
+  }
+  return found;
+}
+
+const keyOf = (labels: readonly string[] | null | undefined): string | undefined =>
+  labels?.toSorted().join('\n');

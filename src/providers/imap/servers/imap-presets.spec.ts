@@ -53,6 +53,17 @@ describe('presets', () => {
     }
   });
 
+  it.each(['outlook', 'hotmail', 'office365'])(
+    'say of %s when passwords end, for SMTP too, and what to use instead',
+    (name) => {
+      const hint = presetNamed(name)?.hint;
+      expect(hint).toMatch(/SMTP .*end of December 2026/);
+      expect(hint).toMatch(
+        /provider "microsoft".* OAuth with IMAP\.AccessAsUser\.All and SMTP\.Send/,
+      );
+    },
+  );
+
   it.each([
     ['gmail.com', 'gmail'],
     ['googlemail.com', 'gmail'],

@@ -27,7 +27,7 @@ const starttls = (host: string): PresetServer => ({ host, port: 587, security: '
 const APP_PASSWORD = (where: string) =>
   `The normal password of the account is not accepted here: create an app password at ${where} and use it instead.`;
 const MICROSOFT =
-  'Microsoft no longer accepts passwords for mail, except on some company servers: sign in with Microsoft instead.';
+  'Microsoft no longer accepts passwords for IMAP, and for SMTP it switches them off by default at the end of December 2026. Connect the account with the provider "microsoft" instead, or sign in by OAuth with IMAP.AccessAsUser.All and SMTP.Send.';
 
 const outlook = {
   oauth: 'microsoft',

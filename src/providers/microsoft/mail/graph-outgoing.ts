@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { markOf } from '../../../formats/mime/message-mark.ts';
+import { markDigest, markOf } from '../../../formats/mime/message-mark.ts';
 import {
   type MessageParts,
   messageParts,
@@ -129,8 +129,17 @@ export class GraphOutgoing {
   async findSent(account: ProviderAccount, messageIdHeader: string): Promise<StoredCopy[]> {
     const named = await this.find(account, 'sentitems', messageIdHeader, 'send');
     if (named.length > 0) return named;
-    const mark = `ep/id eq '${MARK_PROPERTY}' and ep/value eq '${markOf(messageIdHeader)}'`;
-    const $filter = `singleValueExtendedProperties/Any(ep: ${mark})`;
+    // An earlier build wrote the digest alone. Exchange allows one condition in such a filter.
+    for (const mark of new Set([markOf(messageIdHeader), markDigest(messageIdHeader)])) {
+      const marked = await this.#withMark(account, mark);
+      if (marked.length > 0) return marked;
+    }
+    return [];
+  }
+
+  async #withMark(account: ProviderAccount, mark: string): Promise<StoredCopy[]> {
+    const isMarked = `ep/id eq '${MARK_PROPERTY}' and ep/value eq '${mark}'`;
+    const $filter = `singleValueExtendedProperties/Any(ep: ${isMarked})`;
     const query = { $filter, $select: 'id,conversationId' };
     const path = '/mailFolders/sentitems/messages';
     const request = { method: 'GET', path, query, priority: 'send' } as const;

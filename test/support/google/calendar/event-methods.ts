@@ -1,5 +1,5 @@
 import type { StubAnswer } from '../../remote-stub/messages.ts';
-import { type GoogleCall, type GoogleRouter, NO_CONTENT, ok } from '../call.ts';
+import { type GoogleCall, type GoogleMethod, type GoogleRouter, NO_CONTENT, ok } from '../call.ts';
 import { GoogleError, invalid } from '../errors.ts';
 import { NEEDS } from '../scopes.ts';
 import { calendarMethod, calendarOf, checkIfMatch, missing } from './access.ts';
@@ -18,19 +18,24 @@ import { completed, newEvent, patched, writable } from './writing.ts';
 
 const EVENTS = '/calendar/v3/calendars/{calendarId}/events';
 
+const eventWrite = (handle: GoogleMethod['handle']): GoogleMethod => ({
+  ...calendarMethod(NEEDS.eventsWrite, handle),
+  isEventWrite: true,
+});
+
 /** Adds the methods of events. */
 export function addEventMethods(router: GoogleRouter): void {
   router.add('GET', EVENTS, calendarMethod(NEEDS.eventsRead, listEvents));
-  router.add('POST', EVENTS, calendarMethod(NEEDS.eventsWrite, insert));
-  router.add('POST', `${EVENTS}/import`, calendarMethod(NEEDS.eventsWrite, imported));
+  router.add('POST', EVENTS, eventWrite(insert));
+  router.add('POST', `${EVENTS}/import`, eventWrite(imported));
   router.add('POST', `${EVENTS}/watch`, calendarMethod(NEEDS.eventsRead, watch));
   const one = `${EVENTS}/{eventId}`;
   router.add('GET', one, calendarMethod(NEEDS.eventsRead, get));
-  router.add('PATCH', one, calendarMethod(NEEDS.eventsWrite, patch));
-  router.add('PUT', one, calendarMethod(NEEDS.eventsWrite, update));
-  router.add('DELETE', one, calendarMethod(NEEDS.eventsWrite, remove));
+  router.add('PATCH', one, eventWrite(patch));
+  router.add('PUT', one, eventWrite(update));
+  router.add('DELETE', one, eventWrite(remove));
   router.add('GET', `${one}/instances`, calendarMethod(NEEDS.eventsRead, listInstances));
-  router.add('POST', `${one}/move`, calendarMethod(NEEDS.eventsWrite, move));
+  router.add('POST', `${one}/move`, eventWrite(move));
 }
 
 function sendUpdates({ query }: GoogleCall): SendUpdates {

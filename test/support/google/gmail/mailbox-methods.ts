@@ -77,6 +77,11 @@ const FIELDS = {
   labelRemoved: 'labelsRemoved',
 } as const;
 
+/** The labels of a message may be missing. */
+type ShownRecord = Pick<HistoryRecord, 'id' | 'type' | 'labelIds'> & {
+  message: Omit<HistoryRecord['message'], 'labelIds'>;
+};
+
 function history({ user, query, world }: GoogleCall): StubAnswer {
   const start = query.get('startHistoryId') ?? '';
   if (!/^\d+$/.test(start)) throw invalid('Invalid startHistoryId');
@@ -100,13 +105,18 @@ function history({ user, query, world }: GoogleCall): StubAnswer {
     world.habits.pages,
   );
   return ok({
-    ...(found.items.length > 0 && { history: found.items.map(historyView) }),
+    ...(found.items.length > 0 && { history: recordsOf(found.items, world.habits.mixedHistory) }),
     ...(found.nextPageToken && { nextPageToken: found.nextPageToken }),
     historyId: String(known.lastId),
   });
 }
 
-function historyView({ id, type, message, labelIds }: HistoryRecord): object {
+/** A record as Gmail shows it. */
+type HistoryView = { id: string; messages: object[] } & Partial<
+  Record<(typeof FIELDS)[HistoryRecord['type']], object[]>
+>;
+
+function historyView({ id, type, message, labelIds }: ShownRecord): HistoryView {
   const { id: messageId, threadId } = message;
   const isLabel = type === 'labelAdded' || type === 'labelRemoved';
   return {
@@ -114,6 +124,29 @@ function historyView({ id, type, message, labelIds }: HistoryRecord): object {
     messages: [{ id: messageId, threadId }],
     [FIELDS[type]]: [{ message, ...(isLabel && { labelIds }) }],
   };
+}
+
+/** @param mixed see `GoogleHabits.mixedHistory` */
+function recordsOf(records: readonly HistoryRecord[], mixed: boolean): object[] {
+  const views = records.map(historyView);
+  if (!mixed) return views;
+  return records.flatMap((first, at) => {
+    if (at % 2 === 1) return [];
+    const second = records[at + 1];
+    return second ? [mixedView(first, second)] : [historyView(first)];
+  });
+}
+
+/** One record with the changes of two. */
+function mixedView(first: HistoryRecord, second: HistoryRecord): object {
+  const { labelIds: _labels, ...message } = second.message;
+  const [one, other] = [historyView(first), historyView({ ...second, message })];
+  const changes = Object.values(FIELDS).flatMap((name) => {
+    const list = [one, other].flatMap((view) => view[name] ?? []);
+    return list.length > 0 ? [[name, list] as const] : [];
+  });
+  const messages = [one, other].flatMap((view) => view.messages);
+  return { id: other.id, messages, ...Object.fromEntries(changes) };
 }
 
 function watch({ world, user, body }: GoogleCall): StubAnswer {

@@ -16,13 +16,14 @@ import { sendMail, storedForm } from './sending.ts';
 import { sentMessage } from './upload.ts';
 import { attachmentView, dateHeader, type Format, messageView } from './view.ts';
 
-/** A method of Gmail. */
+/** A method of Gmail. @param oldUnits in a project from before May 2026 */
 export function gmail(
   units: number,
   needs: readonly string[],
   handle: GoogleMethod['handle'],
+  oldUnits = units,
 ): GoogleMethod {
-  return { service: 'gmail', units, needs, handle };
+  return { service: 'gmail', units, oldUnits, needs, handle };
 }
 
 const MESSAGES = '/gmail/v1/users/{userId}/messages';
@@ -30,11 +31,11 @@ const MESSAGES = '/gmail/v1/users/{userId}/messages';
 /** Adds the methods of messages. */
 export function addMessageMethods(router: GoogleRouter): void {
   router.add('GET', MESSAGES, gmail(5, NEEDS.mailMetadata, list));
-  router.add('GET', `${MESSAGES}/{id}`, gmail(20, NEEDS.mailMetadata, get));
+  router.add('GET', `${MESSAGES}/{id}`, gmail(20, NEEDS.mailMetadata, get, 5));
   router.add(
     'GET',
     `${MESSAGES}/{messageId}/attachments/{id}`,
-    gmail(20, NEEDS.mailRead, attachment),
+    gmail(20, NEEDS.mailRead, attachment, 5),
   );
   for (const prefix of ['', '/upload']) {
     router.add('POST', `${prefix}${MESSAGES}/send`, gmail(100, NEEDS.mailSend, send));

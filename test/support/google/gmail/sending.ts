@@ -37,7 +37,7 @@ export function sendMail(
   const labels = isToSelf ? ['UNREAD', 'SENT', 'INBOX'] : ['SENT'];
   const message = sender.mailbox.add({ raw: own, labels, ...(threadId && { threadId }) });
   const others = recipients.filter((address) => !sender.hasAddress(address));
-  deliverMail(world, sender.email, others, own);
+  deliverMail(world, sender.email, others, world.habits.rewritesMime ? rewritten(own) : own);
   return message;
 }
 
@@ -66,6 +66,18 @@ export function deliverMail(
       labels: ['UNREAD', 'IMPORTANT', 'CATEGORY_PERSONAL', 'INBOX'],
     }),
   );
+}
+
+/**
+ * What recipients get of a message, as people have reported it: another boundary of the outermost
+ * parts, and HTML that is not encoded has no comments and no doctype. The copy in Sent stays.
+ */
+export function rewritten(raw: Buffer): Buffer {
+  const text = raw.toString('latin1');
+  const type = headerValue(headersOf(raw), 'content-type') ?? '';
+  const boundary = /boundary="?([^";]+)"?/i.exec(type)?.[1];
+  const other = boundary === undefined ? text : text.replaceAll(boundary, `${'0'.repeat(12)}stub`);
+  return Buffer.from(other.replace(/<!--[\s\S]*?-->|<!doctype[^>]*>/gi, ''), 'latin1');
 }
 
 /** A message as Gmail stores it: with the Message-ID and the headers that it keeps. */

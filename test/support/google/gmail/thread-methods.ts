@@ -10,7 +10,7 @@ const THREADS = '/gmail/v1/users/{userId}/threads';
 /** Adds the methods of threads. */
 export function addThreadMethods(router: GoogleRouter): void {
   router.add('GET', THREADS, gmail(10, NEEDS.mailMetadata, list));
-  router.add('GET', `${THREADS}/{id}`, gmail(40, NEEDS.mailMetadata, get));
+  router.add('GET', `${THREADS}/{id}`, gmail(40, NEEDS.mailMetadata, get, 10));
   router.add('POST', `${THREADS}/{id}/modify`, gmail(10, NEEDS.mailModify, modify));
   router.add('POST', `${THREADS}/{id}/trash`, gmail(10, NEEDS.mailModify, trash));
   router.add('POST', `${THREADS}/{id}/untrash`, gmail(10, NEEDS.mailModify, untrash));

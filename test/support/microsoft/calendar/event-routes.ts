@@ -72,8 +72,9 @@ function create(context: GraphContext, values: PathValues): StubAnswer {
   const transactionId = typeof body['transactionId'] === 'string' ? body['transactionId'] : null;
   const same = user.calendars.allEvents().find((event) => event.transactionId === transactionId);
   // A repeated request changes nothing. Microsoft does not say what it is answered by.
-  if (transactionId !== null && same) {
-    if (world.settings.repeatedCreation === 'found') return shown(context, { event: same }, 201);
+  const { repeatedCreation } = world.settings;
+  if (transactionId !== null && same && repeatedCreation !== 'another') {
+    if (repeatedCreation === 'found') return shown(context, { event: same }, 201);
     throw new GraphError(
       409,
       'ErrorDuplicateTransactionId',

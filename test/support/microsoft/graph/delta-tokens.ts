@@ -3,6 +3,9 @@ import type { StubSettings } from '../settings.ts';
 import { GraphError, graphErrors, type Json } from '../http/types.ts';
 import { withQuery } from './odata.ts';
 
+/** What Graph answers for a link that it does not know any more: 410, or 404 for the last one. */
+export type LostLink = 'syncStateNotFound' | 'resyncRequired' | 'UnknownError';
+
 /** A round of a delta query that has more pages: what it will still answer. */
 interface OpenRound<Entry> {
   entries: Entry[];
@@ -45,15 +48,15 @@ export class DeltaTokens {
   /** Lists of which a change is not shown yet, and when a query first found it. */
   readonly #lagging = new Map<string, number>();
   readonly #states = new Map<string, DeltaState<unknown, unknown>>();
-  readonly #expiredTokens = new Map<string, 'syncStateNotFound' | 'resyncRequired'>();
+  readonly #expiredTokens = new Map<string, LostLink>();
 
   constructor(
     private readonly settings: Pick<StubSettings, 'repeatsEntries' | 'deltaLagMs'>,
     private readonly now: () => number,
   ) {}
 
-  /** Makes all tokens given out so far expire. Queries with them get 410 and this code. */
-  expire(code: 'syncStateNotFound' | 'resyncRequired'): void {
+  /** Makes all tokens given out so far expire. Queries with them get this code. */
+  expire(code: LostLink): void {
     for (const token of this.#states.keys()) this.#expiredTokens.set(token, code);
     this.#states.clear();
   }
@@ -87,6 +90,7 @@ export class DeltaTokens {
   #resume<Entry, Mark>(request: DeltaRequest<Entry, Mark>, token: string): DeltaState<Entry, Mark> {
     const expired = this.#expiredTokens.get(token);
     if (expired === 'resyncRequired') throw graphErrors.resyncRequired();
+    if (expired === 'UnknownError') throw new GraphError(404, expired, '');
     if (expired) throw graphErrors.syncStateNotFound();
     const state = this.#states.get(token) as DeltaState<Entry, Mark> | undefined;
     if (!state || state.list !== request.list) {

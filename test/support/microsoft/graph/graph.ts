@@ -24,7 +24,7 @@ import {
   type GraphRoute,
   preferences,
 } from './context.ts';
-import { assertWorks, lessened } from './outages.ts';
+import { assertFresh, assertWorks, lessened } from './outages.ts';
 import { userRoutes } from './user-routes.ts';
 
 const mailboxRoutes = routerOf<GraphRoute>([
@@ -93,6 +93,7 @@ async function dispatch(
   try {
     // Requests that arrive together overlap, as they do at Microsoft.
     await (world.settings.latencyMs > 0 ? delay(world.settings.latencyMs) : turn());
+    if (isMailbox) assertFresh(context);
     if (isMailbox) assertWorks(context);
     const answer = await (route as Route<GraphContext>).handle(context, params);
     return withPreference(isMailbox ? lessened(context, answer) : answer, form.immutable);

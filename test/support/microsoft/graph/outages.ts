@@ -1,4 +1,5 @@
 import { GraphError, graphErrors, type Json, type StubAnswer } from '../http/types.ts';
+import type { StubUser } from '../directory/directory.ts';
 import type { GraphContext } from './context.ts';
 
 /* Failures of mailboxes that pass (`StubSettings.outage`). Requests of every method fail. */
@@ -43,4 +44,17 @@ export function lessened(context: GraphContext, answer: StubAnswer): StubAnswer 
   const { '@odata.nextLink': _next, ...fields } = rest;
   const count = '@odata.count' in fields ? { '@odata.count': 0 } : {};
   return { ...answer, body: { ...fields, ...count, value: [] } };
+}
+
+/** How many requests have read a mailbox. */
+const reads = new WeakMap<StubUser, number>();
+
+/** @throws {GraphError} if it is the turn of this request (`StubSettings.staleEvery`) */
+export function assertFresh({ user, request, world }: GraphContext): void {
+  const { staleEvery } = world.settings;
+  if (staleEvery === null || request.method !== 'GET') return;
+  const count = (reads.get(user) ?? 0) + 1;
+  reads.set(user, count);
+  if (count % staleEvery === 0)
+    throw new GraphError(503, 'MailboxInfoStale', 'Mailbox info is stale.');
 }

@@ -27,12 +27,14 @@ export class MailboxQuotas {
   readonly #settings: StubSettings;
   readonly #requests: Quota;
   readonly #sends: Quota;
+  readonly #uploads: Quota;
   readonly #concurrency = new Map<string, Concurrency>();
 
   constructor(settings: StubSettings, now: () => number) {
     this.#settings = settings;
     this.#requests = new Quota({ units: 0, windowMs: 0 }, now);
     this.#sends = new Quota({ units: 0, windowMs: 60_000 }, now);
+    this.#uploads = new Quota({ units: 0, windowMs: 300_000 }, now);
   }
 
   /** What the mailbox was asked for at most. */
@@ -78,6 +80,16 @@ export class MailboxQuotas {
     this.#sends.limit = { units: this.#settings.sendsPerMinute, windowMs: 60_000 };
     const waitMs = this.#sends.take(email.toLowerCase(), 1);
     if (waitMs > 0) throw this.#refusal('MessageRate', waitMs);
+  }
+
+  /**
+   * Counts bytes that an application uploads to the mailbox.
+   * @throws {GraphError} 429 if there are too many
+   */
+  upload(email: string, bytes: number): void {
+    this.#uploads.limit = { units: this.#settings.uploadBytes, windowMs: 300_000 };
+    const waitMs = this.#uploads.take(email.toLowerCase(), bytes);
+    if (waitMs > 0) throw this.#refusal('UploadBytes', waitMs);
   }
 
   #refusal(limit: string, waitMs: number): GraphError {

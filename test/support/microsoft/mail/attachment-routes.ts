@@ -76,6 +76,7 @@ function add(context: GraphContext, values: PathValues): StubAnswer {
       'The size of the attachment exceeds the limit of one request. Use an upload session.',
     );
   }
+  context.world.quotas.upload(context.user.email, attachment.content.length);
   const attachments = [...message.attachments, attachment];
   context.user.mailbox.update(message, { attachments, mime: null });
   return { status: 201, body: attachmentJson(attachment) };

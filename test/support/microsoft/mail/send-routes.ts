@@ -1,10 +1,13 @@
+import { randomUUID } from 'node:crypto';
+import type { StubUser } from '../directory/directory.ts';
+import type { World } from '../world.ts';
 import { bodyOf, type GraphContext, type GraphRoute, property, reading } from '../graph/context.ts';
 import type { PathValues } from '../http/routes.ts';
 import { graphErrors, type Json, type StubAnswer } from '../http/types.ts';
 import { assertRoom, messageIn } from './mail-access.ts';
 import { newContent, readMessage } from './message-input.ts';
 import { mimeBody, send } from './sending.ts';
-import type { MessageContent } from './message.ts';
+import type { MessageContent, StoredMessage } from './message.ts';
 
 const SEND = ['Mail.Send'];
 
@@ -65,22 +68,46 @@ const toSentItems =
 /** Sends a draft. Exchange moves it to Sent Items: its immutable id stays. */
 async function sendDraft(context: GraphContext, values: PathValues): Promise<StubAnswer> {
   const { world, user } = context;
-  const { mailbox } = user;
   const draft = messageIn(context, values);
   if (!draft.isDraft) {
     throw graphErrors.invalidRequest('The message is not a draft and cannot be sent.');
   }
-  await send(world, user, draft, {
-    mayBeOthers: maySendAsOthers(context),
-    file: ({ from, sender, sent, internetMessageId, headers }) => {
-      // Deleted in the meantime.
-      if (!mailbox.message(draft.immutableId)) return;
-      const kept = { internetMessageId, headers, received: sent };
-      mailbox.update(draft, { isDraft: false, isRead: true, from, sender, sent, ...kept });
-      mailbox.move(draft, mailbox.folderId('sentitems'));
+  const file = (content: MessageContent) => moveToSent(user, draft, content);
+  await send(world, user, draft, { mayBeOthers: maySendAsOthers(context), file });
+  return { status: 202 };
+}
+
+function moveToSent({ mailbox }: StubUser, draft: StoredMessage, content: MessageContent): void {
+  // Deleted in the meantime.
+  if (!mailbox.message(draft.immutableId)) return;
+  const { from, sender, sent, internetMessageId, headers } = content;
+  const kept = { internetMessageId, headers, received: sent };
+  mailbox.update(draft, { isDraft: false, isRead: true, from, sender, sent, ...kept });
+  mailbox.move(draft, mailbox.folderId('sentitems'));
+}
+
+/**
+ * Sends a draft as a person does in Outlook. Classic Outlook removes the draft and files another
+ * message, with another immutable id and Message-ID (office-js#5566, #6066).
+ */
+export async function sendInOutlook(
+  world: World,
+  user: StubUser,
+  draft: StoredMessage,
+  isClassic: boolean,
+): Promise<void> {
+  const { mailbox } = user;
+  const content = isClassic
+    ? { ...draft, internetMessageId: `<${randomUUID()}@outlook.test>`, mime: null }
+    : draft;
+  await send(world, user, content, {
+    mayBeOthers: true,
+    file: (sent) => {
+      if (!isClassic) return moveToSent(user, draft, sent);
+      mailbox.remove(draft);
+      mailbox.add(sent, { folderId: mailbox.folderId('sentitems'), isRead: true, isOwn: true });
     },
   });
-  return { status: 202 };
 }
 
 /** Makes a draft that replies to a message, in the same conversation. */

@@ -105,7 +105,12 @@ export function answerUpload(world: World, request: StubRequest): StubAnswer {
     return { status: 204 };
   }
   if (request.method === 'GET') return progress(session);
-  return addPiece(world, token, session, request);
+  try {
+    return addPiece(world, token, session, request);
+  } catch (error) {
+    if (error instanceof GraphError) return error.answer();
+    throw error;
+  }
 }
 
 function addPiece(
@@ -128,6 +133,7 @@ function addPiece(
   if (from !== session.received) {
     return failure(416, 'InvalidRange', `The next expected byte is ${session.received}.`);
   }
+  world.quotas.upload(session.mailbox.email, body.length);
   session.pieces.push(body);
   session.received += body.length;
   if (session.received < session.size) return progress(session);

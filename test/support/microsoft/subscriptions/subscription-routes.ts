@@ -57,7 +57,7 @@ async function create(context: GraphContext): Promise<StubAnswer> {
   const { world, token, form } = context;
   const body = bodyOf(context);
   const resource = text(body, 'resource');
-  const { user, watched } = readResource(world.directory, token, resource);
+  const { user, watched } = readResource(world, token, resource);
   const permissions = reading(AREA[watched.kind]);
   authorizeRoute(token, user, { ...route('POST', '', create), permissions });
   const clientState = optional(body, 'clientState');

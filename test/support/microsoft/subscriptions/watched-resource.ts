@@ -1,8 +1,9 @@
-import type { Directory, StubUser } from '../directory/directory.ts';
+import type { StubUser } from '../directory/directory.ts';
 import { graphErrors } from '../http/types.ts';
 import type { ItemChange } from '../mail/mailbox.ts';
 import type { AccessToken } from '../oauth/token-store.ts';
 import { caller } from '../graph/context.ts';
+import type { World } from '../world.ts';
 
 /** What a subscription watches in a mailbox. */
 export interface WatchedResource {
@@ -16,7 +17,7 @@ const PATH =
 
 /** Reads a resource such as `me/mailFolders('inbox')/messages`. @throws {GraphError} 400 or 404 */
 export function readResource(
-  directory: Directory,
+  { directory, settings }: Pick<World, 'directory' | 'settings'>,
   token: AccessToken,
   resource: string,
 ): { user: StubUser; watched: WatchedResource } {
@@ -27,7 +28,7 @@ export function readResource(
   const [, name, container, containerName = '', kind = ''] = match;
   const user = name === undefined ? caller(token) : directory.user(decodeURIComponent(name));
   if (!user) throw graphErrors.itemNotFound();
-  if (container?.toLowerCase() === 'calendars') {
+  if (container?.toLowerCase() === 'calendars' && !settings.watchesCalendars) {
     throw graphErrors.invalidRequest(`Resource '${resource}' is not supported for subscriptions.`);
   }
   const watched = { kind: kind.toLowerCase() as ItemChange['resource'], containerId: null };
