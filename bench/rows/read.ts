@@ -13,14 +13,14 @@ const KEY = 'read';
 const ACCOUNTS = 20;
 const LIMIT = 10;
 const CONNECTIONS = [1, 50] as const;
-/** The lists, and the processor time that each needs over 50 connections against the fair handler. */
+/** The lists, and their needed share of the fair handler's processor time over 50 connections. */
 const LISTS = {
   '/messages': 1.5,
   '/threads': 1.25,
   '/events': 1.3,
   '/job-statuses': 1.25,
 } as const;
-/** The same for one connection, where the processor's caches are used by others between requests. */
+/** The same over one connection: between requests, others use the caches of the processor. */
 const NEEDED_ALONE = 1.8;
 const AIM = 1.2;
 /** The product's default pool size, for all sides. */

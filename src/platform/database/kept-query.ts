@@ -125,7 +125,7 @@ function rowReader(
 }
 
 /**
- * Compiles a function that makes rows of these columns. A loop over the columns takes eight times as
+ * Compiles a function that makes rows of these columns. A loop over them takes eight times as
  * long. The names come from statements of the program, and are quoted here as JSON.
  */
 function compileReader(fields: readonly pg.FieldDef[], types: pg.CustomTypesConfig): ReadRow {

@@ -182,8 +182,8 @@ export class SqlPool implements SqlConnection {
   }
 
   /**
-   * @param onBroken called if the connection must not be used again: even the rollback fails, or its
-   *   prepared statements are outdated
+   * @param onBroken called if the connection must not be used again: even the rollback fails, or
+   *   its prepared statements are outdated
    */
   async #transaction<T>(
     client: pg.PoolClient,
