@@ -1,13 +1,14 @@
 import { runChecks, type Summary } from './lib/checks.ts';
 import { ensureBuilt } from './lib/build.ts';
 import { runJest, runJestTwice } from './lib/jest-run.ts';
+import { NIGHTLY, STORMS_OF_A_PUSH } from './lib/nightly-tests.ts';
 import { writeTestGroups } from './lib/test-groups.ts';
 
 /**
  * Most tests wait most of the time, so more groups run at a time than a small machine has
  * processors.
  */
-const GROUPS = ['--selectProjects', 'groups', 'patient', '--maxWorkers=4'];
+const GROUPS = ['--selectProjects', 'groups', '--maxWorkers=4'];
 /**
  * Storms, the fault tests and long tests, start many processes each, so they run after the others
  * and few at a time. The memory limit makes Jest use separate processes, so that nothing they leave
@@ -17,8 +18,8 @@ const STORMS = ['--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
 
 /*
  * `npm test` runs the checks and every usual test; each check counts as one test. `npm test --
- * test/e2e/outbox` runs the checks and the named tests. `npm run test:long` runs the long tests.
- * Each prints one closing line.
+ * test/e2e/outbox` runs the checks and the named tests. `npm run test:long` runs all storms, the
+ * long tests and the nightly ones. Each prints one closing line.
  */
 const named = process.argv.slice(2);
 const [scope] = named;
@@ -33,9 +34,11 @@ if (scope === undefined) {
   const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
   unstable.push(...groups.unstable);
   // Storms prove that nothing is lost or doubled, so a single failure counts and is not repeated.
-  parts.push(groups, await runJest(['--selectProjects', 'faults', ...STORMS]));
-} else if (scope === '--long') parts.push(await runJest(['--selectProjects', 'long', ...STORMS]));
-else parts.push(await runJest(named));
+  parts.push(groups, await runJest([...STORMS, '--runTestsByPath', ...STORMS_OF_A_PUSH]));
+} else if (scope === '--long') {
+  parts.push(await runJest(['--maxWorkers=2', '--runTestsByPath', ...NIGHTLY]));
+  parts.push(await runJest(['--selectProjects', 'long', 'faults', ...STORMS]));
+} else parts.push(await runJest(named));
 
 const passed = parts.reduce((sum, part) => sum + part.passed, 0);
 const failed = parts.reduce((sum, part) => sum + part.failed, 0);

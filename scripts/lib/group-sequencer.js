@@ -10,7 +10,7 @@ const isGroup = ({ path }) => path.includes('/test/.groups/');
 const LONGEST = [
   'long/kill',
   'long/quarantine',
-  'patient/pauses',
+  'faults/pauses',
   'long/database',
   'long/remote-servers',
   'long/reminder',

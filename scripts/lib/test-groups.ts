@@ -1,5 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
+import { NIGHTLY } from './nightly-tests.ts';
 import { ROOT } from './project.ts';
 
 /** Folder of the generated groups; jest.config.js also names it. */
@@ -29,9 +30,13 @@ const SHORT = [
 /**
  * Writes the groups: files that import several spec files each. Jest loads all modules anew for
  * every file, and loading the program takes longer than most files' tests. With groups, a full run
- * loads the program once for each group. Every spec file belongs to exactly one group.
+ * loads the program once for each group. Every spec file belongs to exactly one group, except
+ * nightly ones.
+ * @throws Error if a nightly test is missing
  */
 export function writeTestGroups(): void {
+  const missing = NIGHTLY.filter((file) => !fs.existsSync(path.join(ROOT, file)));
+  if (missing.length > 0) throw new Error(`No such nightly test: ${missing.join(', ')}`);
   fs.rmSync(FOLDER, { recursive: true, force: true });
   fs.mkdirSync(FOLDER, { recursive: true });
   const groups: [name: string, files: string[]][] = [['longest', [LONGEST]]];
@@ -67,7 +72,10 @@ export function specFilesOf(file: string, messages: string): string[] {
   return named.length > 0 ? named : files;
 }
 
-/** Returns the spec files of a tier, relative to the project's folder, the largest first. */
+/**
+ * Returns the spec files of a tier that run for every push, relative to the project's folder, the
+ * largest first.
+ */
 function filesOf(folder: string, ending: string): string[] {
   const files = fs
     .readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' })
@@ -75,7 +83,8 @@ function filesOf(folder: string, ending: string): string[] {
     .map((file) => `${folder}/${file}`);
   if (files.length === 0) throw new Error(`There are no tests in ${folder}`);
   const size = (file: string) => fs.statSync(path.join(ROOT, file)).size;
-  return files.filter((file) => file !== LONGEST).toSorted((a, b) => size(b) - size(a));
+  const others = files.filter((file) => file !== LONGEST && !NIGHTLY.includes(file));
+  return others.toSorted((a, b) => size(b) - size(a));
 }
 
 /**

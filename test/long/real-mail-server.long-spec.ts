@@ -1,2 +1,2 @@
 import '../support/long-run.ts';
-import '../faults/patient/real-mail-server.faults-spec.ts';
+import '../faults/real-mail-server.faults-spec.ts';

@@ -46,8 +46,8 @@ export interface RemoteSide {
   /** Whether a request is for a token. */
   isToken(request: StubRequest): boolean;
   /**
-   * Every message that was accepted for sending, repetitions included, with the Message-ID as it was
-   * sent.
+   * Every message that was accepted for sending, repetitions included, with the Message-ID with
+   * which it was sent.
    */
   accepted(): AcceptedMessage[];
   /** The Message-ID that the provider has replaced with `id`; `id` itself if it replaced none. */

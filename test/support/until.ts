@@ -1,3 +1,6 @@
+/** Longest pause between two probes. Shorter ones would take much of a run's processor time. */
+const LONGEST_PAUSE_MS = 100;
+
 /**
  * Calls `probe` repeatedly until it returns a value, and returns that value. Use it to wait for
  * another process or a worker: tests never sleep for a guessed time.
@@ -9,10 +12,10 @@ export async function until<T>(
   limitMs = 60_000,
 ): Promise<T> {
   const deadline = performance.now() + limitMs;
-  for (;;) {
+  for (let pause = 10; ; pause = Math.min(LONGEST_PAUSE_MS, pause * 1.3)) {
     const value = await probe();
     if (value) return value;
     if (performance.now() > deadline) throw new Error(`waited in vain for: ${what}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
+    await new Promise((resolve) => setTimeout(resolve, pause));
   }
 }

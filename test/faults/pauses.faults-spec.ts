@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { expectPromiseKept } from '../../support/fault-figures.ts';
-import { postMessages, usualMessage } from '../../support/fault-load.ts';
-import { FaultWorld } from '../../support/fault-world.ts';
-import type { ServerProcess } from '../../support/server-process.ts';
-import { until } from '../../support/until.ts';
+import { expectPromiseKept } from '../support/fault-figures.ts';
+import { postMessages, usualMessage } from '../support/fault-load.ts';
+import { FaultWorld } from '../support/fault-world.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
 
 /** Shorter than the eight seconds after which a silent worker counts as dead. */
 const SHORT_PAUSE_MS = 6_000;

@@ -1,8 +1,8 @@
-import { call, readJob } from '../../support/fault-load.ts';
-import { FaultWorld } from '../../support/fault-world.ts';
-import type { ServerProcess } from '../../support/server-process.ts';
-import { until } from '../../support/until.ts';
-import type { FaultAccount } from '../../support/worker-world.ts';
+import { call, readJob } from '../support/fault-load.ts';
+import { FaultWorld } from '../support/fault-world.ts';
+import type { ServerProcess } from '../support/server-process.ts';
+import { until } from '../support/until.ts';
+import type { FaultAccount } from '../support/worker-world.ts';
 
 /** A message that the second server has not looked up yet. */
 const WAITING = 0;

@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, it } from '@jest/globals';
-import { expectPromiseKept } from '../../support/fault-figures.ts';
-import { postMessages } from '../../support/fault-load.ts';
-import { Fleet } from '../../support/fleet.ts';
-import { describeWith } from '../../support/mail-servers/installed.ts';
-import { RealMailWorld } from '../../support/real-mail-world.ts';
-import { sized } from '../../support/sized.ts';
-import type { Judge } from '../../support/tcp-proxy.ts';
-import { until } from '../../support/until.ts';
+import { expectPromiseKept } from '../support/fault-figures.ts';
+import { postMessages } from '../support/fault-load.ts';
+import { Fleet } from '../support/fleet.ts';
+import { describeWith } from '../support/mail-servers/installed.ts';
+import { RealMailWorld } from '../support/real-mail-world.ts';
+import { sized } from '../support/sized.ts';
+import type { Judge } from '../support/tcp-proxy.ts';
+import { until } from '../support/until.ts';
 
 const MESSAGES = sized(12, 150);
 const ACCOUNTS = sized(2, 8);
