@@ -24,13 +24,13 @@ const ACCOUNT_OF_TOKEN = `
 const HIGHEST = { limit: 1_000, offset: 1_000_000 } as const;
 
 /** Parses a variable of the environment. */
-const given = <T>(name: string): T => JSON.parse(process.env[name] ?? 'null') as T;
+const given = (name: string): unknown => JSON.parse(process.env[name] ?? 'null');
 
 const isFair = process.env['BENCH_HANDLER'] === 'fair';
 /** Headers of the product's responses. */
-const headers = isFair ? given<[string, string][]>('BENCH_HEADERS') : [];
+const headers = isFair ? (given('BENCH_HEADERS') as [string, string][]) : [];
 /** For the bare handler: ids of the accounts, by the value of the header `Authorization`. */
-const accounts = isFair ? {} : given<Record<string, string>>('BENCH_ACCOUNTS');
+const accounts = isFair ? {} : (given('BENCH_ACCOUNTS') as Record<string, string>);
 /** Writes where `pino-http` does: the output of this process, which the bench discards. */
 const log = pino();
 const pool = new pg.Pool({

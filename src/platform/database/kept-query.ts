@@ -134,7 +134,7 @@ function compileReader(fields: readonly pg.FieldDef[], types: pg.CustomTypesConf
     ({ name }, at) =>
       `${JSON.stringify(name)}: texts[${at}] === null ? null : parsers[${at}](texts[${at}])`,
   );
-  // oxlint-disable-next-line no-new-func -- see above
+  // oxlint-disable-next-line no-new-func, typescript/no-implied-eval -- see above
   const make = new Function(
     'parsers',
     `return (texts) => {
