@@ -8,7 +8,8 @@ export interface Finding {
   /** More about this run's value, for example both rates of a comparison. */
   detail?: string;
   measured: number;
-  needed: number;
+  /** `null`: the value is only shown, and cannot be missed. */
+  needed: number | null;
   /** A value better than `needed`, or `null` if there is no further aim. */
   aim: number | null;
   /** Whether a higher or a lower value is better. */
@@ -17,6 +18,8 @@ export interface Finding {
   unit: string;
   /** The measured value of each round; absent if there is only one measurement. */
   rounds?: readonly number[];
+  /** First and third quartile of the rounds, if `measured` is their median. */
+  quartiles?: readonly [number, number];
   /** Figures of each side and round, for the JSON file. */
   figures: Readonly<Record<string, unknown>>;
 }
@@ -38,8 +41,14 @@ export function reaches({ measured, better }: Judged, value: number): boolean {
   return better === 'more' ? measured >= value : measured <= value;
 }
 
-/** `aim` if the aim is reached, `yes` if only the needed value is, else `NO`. */
-export function verdict(finding: Judged & Pick<Finding, 'needed' | 'aim'>): 'aim' | 'yes' | 'NO' {
+/**
+ * `aim` if the aim is reached, `yes` if only the needed value is, `shown` if none is needed, else
+ * `NO`.
+ */
+export function verdict(
+  finding: Judged & Pick<Finding, 'needed' | 'aim'>,
+): 'aim' | 'yes' | 'shown' | 'NO' {
+  if (finding.needed === null) return 'shown';
   if (!reaches(finding, finding.needed)) return 'NO';
   return finding.aim !== null && reaches(finding, finding.aim) ? 'aim' : 'yes';
 }

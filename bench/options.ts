@@ -25,6 +25,8 @@ export interface BenchOptions {
 export interface Scale {
   /** Alternating rounds per side. */
   rounds: number;
+  /** How often each side of `accept` and `read` is started. Each start has one round. */
+  starts: number;
   acceptSeconds: number;
   /**
    * Requests until the code of both sides is compiled. A number instead of a time, so that busy
@@ -87,6 +89,7 @@ export interface Scale {
 
 const FULL: Scale = {
   rounds: 5,
+  starts: 6,
   acceptSeconds: 8,
   acceptWarmRequests: 3_000,
   sendMessages: 3_000,
@@ -121,13 +124,14 @@ const FULL: Scale = {
   largeFiles: 50,
   readMessages: 5_000,
   readSeconds: 2,
-  readWarmRequests: 10_000,
+  readWarmRequests: 3_000,
   rowLimitSeconds: 900,
   limitSeconds: 5_400,
 };
 
 const QUICK: Scale = {
   rounds: 2,
+  starts: 2,
   acceptSeconds: 3,
   acceptWarmRequests: 500,
   sendMessages: 1_000,
@@ -162,7 +166,7 @@ const QUICK: Scale = {
   largeFiles: 10,
   readMessages: 500,
   readSeconds: 1,
-  readWarmRequests: 300,
+  readWarmRequests: 1_000,
   rowLimitSeconds: 180,
   limitSeconds: 1_200,
 };

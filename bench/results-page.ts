@@ -8,11 +8,11 @@ import type { Part } from './options.ts';
 type KeptFinding = KeptRow['findings'][number];
 
 /** A finding as the machine types measured it. */
-interface Line {
+interface Line<Needed = number | null> {
   row: string;
   what: string;
   /** Needed value, aim, unit and direction, from the latest measurement. */
-  terms: Pick<Finding, 'needed' | 'aim' | 'better' | 'unit'>;
+  terms: Pick<Finding, 'aim' | 'better' | 'unit'> & { needed: Needed };
   /** One entry for each machine type; undefined if it has not measured the row. */
   measured: readonly (KeptFinding | undefined)[];
 }
@@ -21,7 +21,7 @@ const DOCS = path.resolve(import.meta.dirname, '../docs');
 const PAGE = path.join(DOCS, 'performance.md');
 const BEGIN = '<!-- figures: written by `npm run bench` from bench/results.json -->';
 const END = '<!-- end of figures -->';
-const VERDICTS = { aim: 'aim', yes: 'yes', NO: '**no**' } as const;
+const VERDICTS = { aim: ', aim', yes: ', yes', shown: '', NO: ', **no**' } as const;
 
 /** All findings in the order of the rows. */
 function linesOf(results: Results, parts: readonly Part[]): Line[] {
@@ -43,7 +43,15 @@ function linesOf(results: Results, parts: readonly Part[]): Line[] {
     });
 }
 
-const valueOf = (value: number, unit: string): string => `${value.toLocaleString('en')}${unit}`;
+const valueOf = (value: number | null, unit: string): string =>
+  value === null ? '' : `${value.toLocaleString('en')}${unit}`;
+
+/** A measured value with its quartiles and its verdict. */
+const cellOf = (one: KeptFinding): string => {
+  const between = one.quartiles?.map((value) => value.toLocaleString('en')).join(' to ');
+  const spread = between ? ` (${between})` : '';
+  return `${valueOf(one.measured, one.unit)}${spread}${VERDICTS[verdict(one)]}`;
+};
 
 const tableRow = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;
 
@@ -63,10 +71,8 @@ export function figuresOf(results: Results, parts: readonly Part[]): string {
     `\`${row}\``,
     what,
     valueOf(terms.needed, terms.unit),
-    terms.aim === null ? '' : valueOf(terms.aim, terms.unit),
-    ...measured.map((one) =>
-      one ? `${valueOf(one.measured, one.unit)}, ${VERDICTS[verdict(one)]}` : '–',
-    ),
+    valueOf(terms.aim, terms.unit),
+    ...measured.map((one) => (one ? cellOf(one) : '–')),
   ]);
   const conditions = machines.map(([machine, rows]) => {
     const kept = Object.values(rows);
@@ -86,8 +92,15 @@ export function figuresOf(results: Results, parts: readonly Part[]): string {
   ].join('\n\n');
 }
 
+/** The lines that have a needed value: only these are drawn. */
+const judged = (lines: readonly Line[]): Line<number>[] =>
+  lines.flatMap((line) => {
+    const { needed } = line.terms;
+    return needed === null ? [] : [{ ...line, terms: { ...line.terms, needed } }];
+  });
+
 /** How much better a value is than the needed one: 1 = as needed, 2 = twice as good. */
-function timesAsGood(value: number, { needed, better }: Line['terms']): number {
+function timesAsGood(value: number, { needed, better }: Line<number>['terms']): number {
   const [good, than] = better === 'more' ? [value, needed] : [needed, value];
   return good === than ? 1 : good / than;
 }
@@ -95,7 +108,7 @@ function timesAsGood(value: number, { needed, better }: Line['terms']): number {
 const shorten = (text: string): string => (text.length > 62 ? `${text.slice(0, 61)}…` : text);
 
 /** A finding of a comparison, with the value of each round. */
-function ratioLine({ row, what, terms, measured }: Line): PlotLine {
+function ratioLine({ row, what, terms, measured }: Line<number>): PlotLine {
   return {
     label: shorten(`${row}: ${what.replace(/: (?:rate|processor time), as .*$/, '')}`),
     needed: terms.needed,
@@ -113,7 +126,7 @@ function ratioLine({ row, what, terms, measured }: Line): PlotLine {
 
 /** The plots of the kept figures by file name, as SVG. */
 export function plotsOf(results: Results, parts: readonly Part[]): Record<string, string> {
-  const lines = linesOf(results, parts);
+  const lines = judged(linesOf(results, parts));
   const machines = Object.keys(results);
   const ratios = (of: string) => lines.filter(({ what }) => what.includes(of)).map(ratioLine);
   return {
@@ -126,7 +139,7 @@ export function plotsOf(results: Results, parts: readonly Part[]): Record<string
         needed: 1,
         aim: terms.aim === null ? null : timesAsGood(terms.aim, terms),
         dots: measured.flatMap((one, machine) =>
-          one ? [{ at: timesAsGood(one.measured, one), machine, isRound: false }] : [],
+          one ? [{ at: timesAsGood(one.measured, terms), machine, isRound: false }] : [],
         ),
       })),
     }),

@@ -15,6 +15,11 @@ export function median(values: readonly number[]): number {
   return (low + high) / 2;
 }
 
+/** First and third quartile, rounded to hundredths: half of the values lie between them. */
+export function quartiles(values: readonly number[]): [number, number] {
+  return [round(percentile(values, 0.25)), round(percentile(values, 0.75))];
+}
+
 /** Median, 99th percentile and maximum of times in milliseconds, rounded to hundredths. */
 export function spread(values: readonly number[]): {
   count: number;

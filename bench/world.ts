@@ -26,6 +26,12 @@ export const SERVER_SETTINGS = {
   full_page_writes: 'on',
 } as const;
 
+/** Statements are counted only in databases for which a row asks for it (`countPages`). */
+const STATEMENT_COUNTERS = {
+  shared_preload_libraries: 'pg_stat_statements',
+  'pg_stat_statements.track': 'none',
+} as const;
+
 /** The database of one row. */
 export interface BenchDatabase {
   url: string;
@@ -178,6 +184,27 @@ export class World {
     await this.#require().query('checkpoint');
   }
 
+  /**
+   * Counts the pages of 8 kB that PostgreSQL reads in a database, from memory or from disk, for
+   * connections that are opened from now on. The number does not depend on the machine.
+   * @returns a function that reads the number since its last call, or `null` if the server is not
+   *   the bench's own
+   */
+  async countPages({ sql }: BenchDatabase): Promise<(() => Promise<number>) | null> {
+    if (this.options.database !== null) return null;
+    const [row] = (await sql.query<{ name: string }>('select current_database() as name')).rows;
+    await sql.query('create extension pg_stat_statements');
+    await sql.query(`alter database ${row?.name} set pg_stat_statements.track = 'top'`);
+    return async () => {
+      const { rows } = await sql.query<{ pages: number }>(
+        `select coalesce(sum(shared_blks_hit + shared_blks_read), 0)::int as pages from pg_stat_statements s
+         join pg_database d on d.oid = s.dbid where d.datname = current_database()`,
+      );
+      await sql.query('select pg_stat_statements_reset()');
+      return rows[0]?.pages ?? 0;
+    };
+  }
+
   /** Ends every process and drops the databases. May be called after Ctrl-C, and more than once. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
@@ -238,7 +265,9 @@ export class World {
   }
 
   async #startServer(): Promise<string> {
-    const server = await startEmbeddedPostgres({ settings: SERVER_SETTINGS });
+    const server = await startEmbeddedPostgres({
+      settings: { ...SERVER_SETTINGS, ...STATEMENT_COUNTERS },
+    });
     this.own(server);
     return server.url;
   }

@@ -14,7 +14,9 @@ const QUIET_MS = 300;
 /** The product's default pool size, for both sides. */
 const POOL = '10';
 
-type Side = 'carillon' | 'raw';
+const SIDES = ['raw', 'carillon'] as const;
+
+type Side = (typeof SIDES)[number];
 
 interface Round extends ComparedRound {
   p50: number;
@@ -80,24 +82,29 @@ async function fire(
 }
 
 /**
- * The real program with the role `api` only, because this row does not measure simultaneous
- * sending.
+ * Starts both sides: the real program with the role `api` only, because this row does not measure
+ * simultaneous sending, and the bare one.
  */
-function startServer(world: World, database: BenchDatabase): Promise<Server> {
-  return startProgram(world, database, { ROLES: 'api', DATABASE_POOL: POOL });
+async function start(world: World, database: BenchDatabase): Promise<Record<Side, Server>> {
+  const raw = world.spawn('bench/processes/raw-accept.ts', {
+    DATABASE_URL: database.url,
+    DATABASE_POOL: POOL,
+    BENCH_ACCOUNT: world.sandboxAccounts[0]?.id ?? '',
+  });
+  return {
+    raw: { child: raw, port: await raw.ready<number>() },
+    carillon: await startProgram(world, database, { ROLES: 'api', DATABASE_POOL: POOL }),
+  };
 }
 
-async function measure(
-  world: World,
-  report: Report,
-  database: BenchDatabase,
-  servers: Readonly<Record<Side, Server>>,
-): Promise<Finding[]> {
+async function measure(world: World, report: Report, database: BenchDatabase): Promise<Finding[]> {
   const rounds: Record<Side, Round[]> = { carillon: [], raw: [] };
-  for (const side of ['raw', 'carillon'] as const)
-    await fire(world, database, servers[side], { amount: world.scale.acceptWarmRequests });
-  for (let number = 1; number <= world.scale.rounds; number += 1) {
-    for (const side of ['raw', 'carillon'] as const) {
+  for (let number = 1; number <= world.scale.starts; number += 1) {
+    const servers = await start(world, database);
+    for (const side of SIDES)
+      await fire(world, database, servers[side], { amount: world.scale.acceptWarmRequests });
+    // No side is always the first.
+    for (const side of number % 2 === 0 ? SIDES.toReversed() : SIDES) {
       await world.settle(database);
       const result = await fire(world, database, servers[side], {
         duration: world.scale.acceptSeconds,
@@ -110,6 +117,7 @@ async function measure(
         `${round(perSecond, 0)} a second, p50 ${p50} ms, p99 ${p99} ms${cpuWords(cpu)}`,
       );
     }
+    await world.stop(...SIDES.map((side) => servers[side].child));
   }
   return compare('accepted messages', 'raw Express', rounds, { share: 0.8, aim: 1, cpu: 1.25 });
 }
@@ -123,17 +131,7 @@ export const acceptRow: BenchRow = {
   title: 'accept: POST /v2/outbox over 50 connections, against raw Express and pg',
   async run(world, report) {
     const database = await world.database(KEY);
-    const raw = world.spawn('bench/processes/raw-accept.ts', {
-      DATABASE_URL: database.url,
-      DATABASE_POOL: POOL,
-      BENCH_ACCOUNT: world.sandboxAccounts[0]?.id ?? '',
-    });
-    const servers = {
-      raw: { child: raw, port: await raw.ready<number>() },
-      carillon: await startServer(world, database),
-    };
-    const findings = await measure(world, report, database, servers);
-    await world.stop(servers.carillon.child, raw);
+    const findings = await measure(world, report, database);
     await database.drop();
     return findings;
   },

@@ -72,6 +72,28 @@ describeWith(['pgbouncer'], 'behind PgBouncer', () => {
     }
   });
 
+  it('of sessions, a new client of an old session has the columns of its own statements', async () => {
+    const { url } = await pooler({ pool_mode: 'session', default_pool_size: 1 });
+    const client = () =>
+      new SqlPool({ url, max: 1, statementTimeoutMs: 5_000, applicationName: 'test' });
+    await direct.query('create table changing (value) as select 7');
+    const read = async () => {
+      const pooled = client();
+      const [session] = await pooled.query('select pg_backend_pid() as session');
+      const rows = [
+        await pooled.query('select * from changing'),
+        await pooled.query('select * from changing'),
+      ];
+      await pooled.close();
+      return { session, rows };
+    };
+    const before = await read();
+    expect(before.rows).toEqual([[{ value: 7 }], [{ value: 7 }]]);
+    await direct.query(`alter table changing alter value type text using 'seven'`);
+    const seven = [{ value: 'seven' }];
+    expect(await read()).toEqual({ session: before.session, rows: [seven, seven] });
+  });
+
   const settingsOf = (sql: Pick<SqlPool, 'query'>) =>
     sql.query(
       `select name, setting from pg_settings

@@ -77,6 +77,17 @@ describe('runListing', () => {
     expect(await numbers({ page: { limit: 2, offset: 4 } })).toEqual([5]);
   });
 
+  it('returns the same rows whether or not a page of few items has a long one', async () => {
+    const page = { limit: 3, offset: 0 };
+    const about = async (bytes: string) => {
+      const listing = await list({ page, bytes, columns: 'e.id as number, e.id % 2 as odd' });
+      return listing.view === 'items' && listing.items.map((item) => ({ ...item, isLong: 0 }));
+    };
+    const short = await about('null::int');
+    expect(short).toMatchObject([1, 2, 3].map((number) => ({ number, odd: number % 2 })));
+    expect(await about(`case e.id when 2 then ${2 * 1024 * 1024} end`)).toMatchObject(short || []);
+  });
+
   it('refuses several items of more than 8 MB together if the response must stay small', async () => {
     const answer = new PassThrough();
     const during = <T>(work: () => Promise<T>) =>

@@ -39,9 +39,23 @@ describe('a comparison of the bench', () => {
     };
     const findings = compare('messages', 'a pool', rounds, { share: 0.7, aim: 0.8, cpu: 2 });
     expect(findings).toMatchObject([
-      { measured: 0.8, needed: 0.7, aim: 0.8, better: 'more', rounds: [0.8, 0.9, 0.1] },
-      { measured: 3, needed: 2, aim: null, better: 'less', rounds: [2, 3, 4.5] },
+      { measured: 0.8, needed: 0.7, aim: 0.8, rounds: [0.8, 0.9, 0.1], quartiles: [0.1, 0.9] },
+      { measured: 3, needed: 2, aim: null, rounds: [2, 3, 4.5], quartiles: [2, 4.5] },
     ]);
+  });
+
+  it('also judges the processor time itself, if a row needs that', () => {
+    const rounds = {
+      carillon: [round(80, 0.1), round(80, 0.3)],
+      raw: [round(80, 0.1), round(80, 0.1)],
+    };
+    const needs = { share: 0.7, aim: 0.8, cpu: 2, cpuMs: 0.5 };
+    expect(compare('messages', 'a pool', rounds, needs)[2]).toMatchObject({
+      what: 'messages: processor time of each',
+      measured: 0.4,
+      needed: 0.5,
+      unit: ' ms',
+    });
   });
 
   it('leaves processor times out if the system does not tell them', () => {
@@ -109,6 +123,17 @@ describe('the kept figures of the bench', () => {
       `| ${EPYC} | 2026-11-01 | 24.21.0 | 18.4 | 0.4 |`,
       `| ${XEON} | 2026-11-02 to 2026-11-03 | 24.21.0 | 18.4 | 0.4 |`,
     ]);
+  });
+
+  it('show quartiles, and no verdict on a value that nothing needs', () => {
+    const [finding] = row('2026-11-01', 1.5).findings;
+    if (!finding) throw new Error('the row has no finding');
+    const shown = { ...finding, needed: null, aim: null, quartiles: [1.4, 1.7] as const };
+    const results: Results = { [EPYC]: { send: { ...row('2026-11-01', 1.5), findings: [shown] } } };
+    expect(figuresOf(results, PARTS).split('\n')[2]).toBe(
+      '| `send` | messages: rate, as a share of a pool |  |  | 1.5 (1.4 to 1.7) |',
+    );
+    expect(plotsOf(results, PARTS)['bench-all.svg']).not.toContain('messages');
   });
 
   it('replace only the text between the marks of the page', () => {

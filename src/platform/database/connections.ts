@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { commitWaits } from './commit-waits.ts';
 import { cannotShow, SERVER_COLUMNS, type ServerRow, timelines } from './health/timelines.ts';
+import { KeptQuery } from './kept-query.ts';
 import { parseTimestamp } from './timestamps.ts';
 
 /* How connections to PostgreSQL are set up, what limits them, and how their values are read. */
@@ -56,11 +57,11 @@ export async function answered<R extends pg.QueryResultRow>(
   }, limitMs);
   try {
     return await new Promise((resolve, reject) => {
-      client.query<R>(statement, (error, result) => {
-        // The types of the driver leave out that there is no error.
-        if (error as Error | null) reject(error);
-        else resolve(result);
+      const query = new KeptQuery(statement, (error, result) => {
+        if (error) reject(error);
+        else resolve(result as pg.QueryResult<R>);
       });
+      client.query(query);
     });
   } catch (error) {
     // Otherwise the error would name the socket from which it came, and not who sent the statement.

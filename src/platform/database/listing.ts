@@ -103,11 +103,17 @@ export async function runListing<T extends object>(
     const rows = await sql.query<{ id: string }>(ids, conditions.values, options);
     return { view, ids: rows.map((row) => row.id) };
   }
-  return { view: 'items', items: await readItems<T>(sql, query, ids, options) };
+  const items =
+    options.prepared && most === SHORT_PAGE
+      ? await readShortItems<T>(sql, query, ids)
+      : await readItems<T>(sql, query, ids, options);
+  return { view: 'items', items };
 }
 
+/** Most items of a page, skipped ones included, that is not measured before it is read. */
+const SHORT_PAGE = 16;
 /** Most items of a page, skipped ones included, whose statement is prepared. */
-const PREPARED_ITEMS = [16, 128, 1_024];
+const PREPARED_ITEMS = [SHORT_PAGE, 128, 1_024];
 
 /**
  * Statement for the ids of a page, in order. PostgreSQL keeps the plan of a prepared statement only
@@ -126,6 +132,32 @@ function idsText(
   return most === undefined
     ? `${ordered} ${limit}`
     : `select id from (${ordered} limit ${most}) listed ${limit}`;
+}
+
+/**
+ * Reads the items of a page of few items. Most items are so short that the page cannot be too long.
+ * A longer one is not read but reported, and then the page is measured. Measuring would take a
+ * fifth of the time of a page of ten messages.
+ */
+async function readShortItems<T extends object>(
+  sql: Sql,
+  query: ListingQuery,
+  ids: string,
+): Promise<T[]> {
+  const { bytes, conditions, page } = query;
+  if (bytes === undefined || page.limit === 0) return readItems(sql, query, ids, {});
+  const { columns, joins = '' } = query;
+  const { from, id, orderBy, fields }: ItemsSource = query.items ?? query;
+  const row = id.split('.', 1)[0];
+  const items = await sql.query<T & { isLong: boolean }>(
+    `select ${columns}, ${row}.short_id is null as "isLong"
+     from (${ids}) page left join lateral (
+       select ${fields ?? `${row}.*`}, ${id} as short_id from ${from}
+       where ${id} = page.id and coalesce(${bytes}, 0) <= ${LARGE_PAGE_BYTES / SHORT_PAGE}) ${row} on true ${joins}
+     order by ${orderBy}`,
+    conditions.values,
+  );
+  return items.some(({ isLong }) => isLong) ? readItems(sql, query, ids, {}) : items;
 }
 
 /** Reads the items of a page. A page that is too long is only measured at first. */

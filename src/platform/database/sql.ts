@@ -181,7 +181,10 @@ export class SqlPool implements SqlConnection {
     }
   }
 
-  /** @param onBroken called if even the rollback fails: the connection must not be used again */
+  /**
+   * @param onBroken called if the connection must not be used again: even the rollback fails, or
+   *   its prepared statements are outdated
+   */
   async #transaction<T>(
     client: pg.PoolClient,
     work: (sql: Sql) => Promise<T>,
@@ -199,6 +202,7 @@ export class SqlPool implements SqlConnection {
       for (const next of waiting) next();
       return result;
     } catch (error) {
+      if (isOutdated(error)) onBroken(error);
       await this.#run(client, 'rollback', [], UNPREPARED).catch((cause: unknown) =>
         onBroken(cause as Error),
       );
@@ -230,6 +234,16 @@ export class SqlPool implements SqlConnection {
 }
 
 const UNPREPARED: QueryOptions = { prepared: false };
+
+/**
+ * Whether a prepared statement will fail on its connection each time: a migration has changed its
+ * columns (`0A000`, "cached plan must not change result type"), or the server does not know it
+ * (`26000`).
+ */
+function isOutdated(error: unknown): error is Error {
+  return error instanceof pg.DatabaseError && ['0A000', '26000'].includes(error.code ?? '');
+}
+
 // The server ends the session of a process that is frozen or gone, and with it the lock.
 const LOCK = `
   select ours, case when ours then set_config('idle_session_timeout', '60s', false) end

@@ -18,11 +18,16 @@ const REPLIED_TO = `
 const FILE = `filename, content_type as "contentType", content_disposition as "contentDisposition",
   content_id as "contentId", size`;
 
-/** For a draft written through the API its attached files, in their order. */
+/**
+ * For a draft written through the API its attached files, in their order. A draft that was sent
+ * elsewhere keeps them. Asking first whether there are any takes a tenth of the time of a page,
+ * because hardly any message has; `offset 0` keeps PostgreSQL from reading those of all accounts.
+ */
 const FILES = `
-  coalesce(
-    (select json_agg(d) from (select file_id as id, ${FILE} from draft_file where message_id = m.id order by position) d),
-    (select json_agg(f) from (select id, ${FILE} from file where message_id = m.id order by part) f), '[]')`;
+  case when exists (select from draft_file where message_id = m.id offset 0) then
+    (select json_agg(d) from (select file_id as id, ${FILE} from draft_file where message_id = m.id order by position) d)
+  else coalesce(
+    (select json_agg(f) from (select id, ${FILE} from file where message_id = m.id order by part) f), '[]') end`;
 
 const FOLDERS = `
   coalesce((

@@ -277,14 +277,17 @@ const spansOf = (span: Span | undefined) =>
 /**
  * Messages of threads that began before an instant: all older messages, and newer messages of the
  * few threads that continued after it. Checking newer messages one by one would reject almost all
- * of them. Both parts are in list order, so PostgreSQL merges them and reads only one page.
+ * of them. Both parts are in list order, so PostgreSQL merges them and reads only one page. It
+ * expects thousands of such threads, and would read the messages of all accounts to find theirs:
+ * `offset 0` makes it look them up by thread.
  */
 const beganBefore = (account: string, before: string): Source => ({
   ...MESSAGES,
   from: `(
     (select * from message o where o.account_id = ${account} and o.date < ${before} order by o.date desc, o.id desc)
     union all
-    (select o.* from thread t join message o on o.thread_id = t.id and o.date >= ${before}
+    (select o.* from thread t cross join lateral (
+       select * from message where thread_id = t.id and date >= ${before} offset 0) o
      where t.account_id = ${account} and t.message_count > 0 and t.first_message_at < ${before}
        and t.last_message_at >= ${before}
      order by o.date desc, o.id desc)) m`,
