@@ -89,7 +89,7 @@ describe('a Google account', () => {
       return body.sync_state === 'running' && body;
     });
 
-  it('is connected on the pages, and its mailbox appears', async () => {
+  it('is connected on the pages, in the browser that left for Google, and its mailbox appears', async () => {
     const email = person();
     stub.deliver(mime({ From: 'bo@x.test', To: email, Subject: 'Before' }), [email]);
     stub.oauth.consent = { email };
@@ -99,7 +99,13 @@ describe('a Google account', () => {
     await browser.get(body.data.url as string);
     await browser.submit('provider');
     const visited = await fetch(browser.page.location ?? '', { redirect: 'manual' });
-    await browser.get(visited.headers.get('location') ?? '');
+    const returning = visited.headers.get('location') ?? '';
+    // Another browser, which has a sign-in of its own, may not return with this one's state.
+    const stranger = new PageBrowser(server);
+    const { body: own } = await call('post', '/connect/auth', asked).expect(200);
+    await stranger.get(own.data.url as string);
+    expect((await stranger.get(returning)).status).toBe(403);
+    await browser.get(returning);
     if (browser.page.location?.startsWith('/')) await browser.get(browser.page.location);
     await browser.submit('consent');
     const back = new URL(browser.page.location ?? '').searchParams;

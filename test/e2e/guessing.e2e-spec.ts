@@ -146,6 +146,25 @@ describe('limits on guessing', () => {
       await native(newClient(), 'right').expect(429);
     });
 
+    it('count for the client, and for no account, if the mail servers cannot be reached', async () => {
+      const scanner = newClient();
+      const settings = {
+        imap_host: '127.0.0.1',
+        imap_port: 1,
+        imap_security: 'none',
+        imap_password: 'x',
+        smtp_host: '127.0.0.1',
+        smtp_port: 1,
+        smtp_security: 'none',
+      };
+      const attempt = async (client: string) =>
+        (await native(client, 'x', 'ada@sandbox.test', { provider: 'imap', settings })).status;
+      const statuses: number[] = [];
+      for (let port = 0; port < 21; port++) statuses.push(await attempt(scanner));
+      expect(statuses).toEqual([...Array.from({ length: 20 }, () => 400), 429]);
+      expect(await attempt(newClient())).toBe(400);
+    });
+
     it('do not count by client address for an application that sends its client secret', async () => {
       const own = { client_secret: application.clientSecret };
       const backend = newClient();

@@ -11,6 +11,7 @@ import type {
 } from '../../src/operator/jobs/admin-jobs.schema.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
+import { requeueEvent } from '../../src/platform/webhooks/events/requeue-events.ts';
 import { registerSandbox, rowsOf } from '../support/connect.ts';
 import {
   createAccount,
@@ -330,6 +331,22 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
         return receiver.posted.length >= count && backlog === 0 ? eventIds() : null;
       });
 
+    /** The id of an event that another application's webhook waits for. */
+    const strangersEvent = async (): Promise<string> => {
+      const stranger = await createApplication(server.app);
+      const theirs = await createWebhook(server.app, stranger, receiver.origin, {
+        state: 'failed',
+      });
+      await recordEvent(server.app, stranger);
+      const [event] = await rowsOf<{ id: string }>(
+        server,
+        'select id from webhook_event where application_id = $1',
+        [stranger.id],
+      );
+      await rowsOf(server, `update webhook set state = 'inactive' where id = $1`, [theirs]);
+      return event?.id ?? '';
+    };
+
     it('whose receiver fails comes first in the list, with the reason and the answer', async () => {
       const well = await createWebhook(server.app, application, 'http://127.0.0.1:9/well', {
         triggers: ['message.created'],
@@ -367,6 +384,7 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
       const before = Math.floor(Date.now() / 1000) - 60;
       for (let count = 0; count < 2; count += 1) await recordEvent(server.app, application);
       const [first = '', second = ''] = await hasReceived(2);
+      const theirs = await strangersEvent();
       const path = `webhooks/${id}/replay`;
       expect(await post(path, { event_id: first })).toMatchObject({ queued: 1 });
       expect((await webhook()).backlog).toBe(0);
@@ -385,6 +403,9 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
       expect((await hasReceived(6)).slice(5)).toEqual([second]);
       expect(await json('webhooks', 'replay', id, '--since', '1h')).toMatchObject({ matched: 2 });
       await post(path, { event_id: NEVER }, 404);
+      await post(path, { event_id: theirs, dry_run: false }, 404);
+      const queued = server.app.get(Database).transaction((sql) => requeueEvent(sql, id, theirs));
+      expect(await queued).toBe(false);
       expect(await exitCode('webhooks', 'replay', id, '--event', NEVER)).toBe(3);
       expect((await audit(id)).map(({ action }) => action)).toEqual(
         Array.from({ length: 3 }, () => 'webhook.replay'),

@@ -69,6 +69,16 @@ describe('an Idempotency-Key', () => {
     expect(await count('job_status')).toBe(1);
   });
 
+  it('is stored in the transaction that stores the message, so that neither exists without the other', async () => {
+    const { body } = await post('k1').expect(202);
+    const rows = await database.query(
+      `select k.xmin::text = j.xmin::text as together from idempotency_key k, send_job j
+       where k.account_id = $1 and j.id = $2`,
+      [ada.id, body.job_status_id],
+    );
+    expect(rows).toEqual([{ together: true }]);
+  });
+
   it('ignores the order of names in the body', async () => {
     const send = (body: string) =>
       request(server.url)

@@ -166,6 +166,16 @@ describe('proof of an address by a mail', () => {
     expect(await proofOf(other.id)).toBeNull();
   });
 
+  it('proves no address that the account has got since the mail was sent', async () => {
+    const { id } = await connect();
+    const mail = await mailed();
+    await rowsOf(server, 'update "grant" set email = $2 where id = $1', [id, `new-${email}`]);
+    imap.deliver({ raw: mail });
+    await mirrored(id, 'Check of your mail address%');
+    await loops();
+    expect(await proofOf(id)).toBeNull();
+  });
+
   it('sends at most three mails a day to an address, whichever accounts connect it', async () => {
     for (let index = 0; index < 6; index += 1) {
       const another = await createApplication(server.app);

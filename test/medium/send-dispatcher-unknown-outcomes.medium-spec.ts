@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { jest } from '@jest/globals';
 import request from 'supertest';
+import { GrantConnections } from '../../src/accounts/grants/moves/grant-connections.service.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { releaseSends } from '../../src/mail/outbox/steer/steered-sends.ts';
 import { outgoing, sendControl } from '../support/contract-tools.ts';
@@ -228,6 +230,32 @@ describe('SendDispatcher: unknown outcomes', () => {
     expect((await send.job(id)).reason).toBe(
       "invalid authentication: the account's credentials are out of date; whether an earlier attempt succeeded is unknown",
     );
+  });
+
+  it('looks up again if the user authenticated again while the provider refused the old credentials', async () => {
+    send.server.answers = [lost];
+    const id = await send.accept();
+    await send.steps.attempt(id);
+    const { email } = send.account;
+    jest.spyOn(send.server, 'findSent').mockImplementationOnce(async () => {
+      const credentials = { provider: 'sandbox', email, name: 'Ada', settings: {} } as const;
+      await send.app.app
+        .get(GrantConnections, { strict: false })
+        .connect(
+          send.application.id,
+          { ...credentials, organizationUnit: 'folder' },
+          { integrationRequired: false },
+        );
+      throw new ProviderError('auth-invalid', '535 no', { phase: 'login' });
+    });
+    expect(outcomeOf(await send.steps.attempt(id)).next).toMatchObject({
+      kind: 'again',
+      ambiguous: true,
+    });
+    send.server.lookUp = { found: true, conclusive: true };
+    await send.toTheEnd(id);
+    expect(await send.job(id)).toMatchObject({ status: 'successful' });
+    expect(send.server.taken).toHaveLength(1);
   });
 
   it('looks up at the mailing service that was given the message, whatever the status of the account', async () => {

@@ -262,10 +262,13 @@ describe('WebhookDispatcher', () => {
     expect(events?.count).toBe(3);
   });
 
-  it('lets a failing webhook recover with the first success', async () => {
+  it.each([
+    ['lets a failing webhook recover', 'failing', 71 * HOUR],
+    ['ends the failures of an active webhook', 'active', 14 * MINUTE],
+  ] as const)('%s with the first success', async (_does, state, failingForMs) => {
     const id = await createWebhook(server.app, application, receiver.origin, {
-      state: 'failing',
-      failingSince: new Date(clock.now().getTime() - 71 * HOUR),
+      state,
+      failingSince: new Date(clock.now().getTime() - failingForMs),
       failures: 20,
     });
     await recordEvent(server.app, application);

@@ -299,6 +299,23 @@ describe('a message at its deadline that our own limit kept from being tried', (
   });
 });
 
+describe('a message that waits for our own limit', () => {
+  it('is never handed to the mailing service, even after five failed attempts', () => {
+    const waiting = {
+      failures: 5,
+      relayAvailable: true,
+      ownLimit: true,
+      retryAfterSeconds: 15,
+    };
+    expect(wantsRelay(input('rate-limited', waiting))).toBe(false);
+    expect(decide('rate-limited', waiting)).toEqual({
+      kind: 'retry',
+      at: inSeconds(15),
+      rule: 'own-limit',
+    });
+  });
+});
+
 describe('decideUnproven', () => {
   const limit = inSeconds(DAY);
 
