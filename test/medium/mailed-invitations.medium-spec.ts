@@ -67,8 +67,11 @@ describe('invitations in a batch of mails', () => {
           : (Reflect.get(target, name) as unknown),
     });
 
-  it('are applied although one of them fails', async () => {
-    const mails = ['First', 'Broken', 'Last'].map((title, n) => mailAbout(`uid-${n}`, title));
+  const apply = (
+    sql: Sql,
+    mails: MirroredMail[],
+    ignored: Record<'sent' | 'spam' | 'trash', string | undefined>,
+  ) => {
     const account = {
       accountId: bo.id,
       applicationId: application.id,
@@ -76,14 +79,15 @@ describe('invitations in a batch of mails', () => {
       provider: 'sandbox',
     };
     const owner = { account, newsSince: null, at: new Date() };
+    return server.app.get(MailedInvitations).applyBatch(sql, owner, mails, ignored);
+  };
+
+  it('are applied although one of them fails', async () => {
+    const mails = ['First', 'Broken', 'Last'].map((title, n) => mailAbout(`uid-${n}`, title));
     const nowhere = { sent: undefined, spam: undefined, trash: undefined };
     const { changes } = await server.app
       .get(Database)
-      .transaction((sql) =>
-        server.app
-          .get(MailedInvitations)
-          .applyBatch(refusing(sql, 'Broken'), owner, mails, nowhere),
-      );
+      .transaction((sql) => apply(refusing(sql, 'Broken'), mails, nowhere));
     const listed = await request(server.url).get('/events').set(bo.bearer);
     expect(listed.body.map(({ title }: { title: string }) => title)).toEqual(['First', 'Last']);
     expect(changes.map(({ object, event }) => `${object} ${event}`)).toEqual([
@@ -91,5 +95,20 @@ describe('invitations in a batch of mails', () => {
       'event create',
       'event create',
     ]);
+  });
+
+  it('are ignored in the folders for sent mail, spam and trash', async () => {
+    const folders = { sent: 'f-sent', spam: 'f-spam', trash: 'f-trash' };
+    const mailIn = (...folderIds: string[]) => ({
+      ...mailAbout(folderIds.join(), 'Elsewhere'),
+      remote: { folderIds, receivedAt: new Date() },
+    });
+    const eventsOf = (mails: MirroredMail[]) =>
+      server.app
+        .get(Database)
+        .transaction(async (sql) => (await apply(sql, mails, folders)).events.length);
+    const ignored = Object.values(folders).map((folder) => mailIn('f-all', folder));
+    expect(await eventsOf(ignored)).toBe(0);
+    expect(await eventsOf([mailIn('f-all')])).toBe(1);
   });
 });
