@@ -88,7 +88,12 @@ describe('Engine, under faults', () => {
     const engine = await fixture.begin(dispatcher);
     await claim();
     expect(suspects).toEqual([]);
-    await sql.query('delete from send_job where id = $1', [elsewhere]);
+    // One claim finds both of the others due.
+    await sql.query(
+      `with ended as (delete from send_job where id = $1)
+       update send_job set run_at = now() where state = 0`,
+      [elsewhere],
+    );
     engine.wakeQueue('send');
     await until('a suspect to run', async () => suspects.length > 0);
     await sql.query(`update send_job set run_at = now() where state = 0`);
