@@ -271,6 +271,21 @@ describe('/threads', () => {
     ]);
   });
 
+  it('joins no message to the thread of another account that has the message it replies to', async () => {
+    const settings = { sample_messages: false };
+    const bo = await createAccount(server.app, application, { mirrored: true, settings });
+    const cy = await createAccount(server.app, application, { mirrored: true, settings });
+    const has = (account: TestAccount) =>
+      until('the message', async () => (await get(account, '/messages'))[0]);
+    const first = await deliver(server, bo, ['Subject: Plan', '', 'Shall we?']);
+    const plan = await has(bo);
+    await deliver(server, cy, ['Subject: Re: Plan', `In-Reply-To: ${first}`, '', 'Yes']);
+    const reply = await has(cy);
+    expect(reply).toMatchObject({ reply_to_message_id: null });
+    expect(await get(cy, `/threads/${reply.thread_id}`)).toMatchObject({ message_ids: [reply.id] });
+    expect(await get(bo, `/threads/${plan.thread_id}`)).toMatchObject({ message_ids: [plan.id] });
+  });
+
   it('answers 404 for unknown threads, and 405 for unsupported methods', async () => {
     const [bo] = [await createAccount(server.app, application)];
     const drafted = ((await get(ada, '/drafts')) as { thread_id: string; subject: string }[]).find(

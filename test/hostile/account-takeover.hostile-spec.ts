@@ -469,12 +469,14 @@ describe("an attempt to take over another user's account", () => {
   });
 
   describe('at an integration that requires proven addresses', () => {
-    beforeEach(async () => {
-      await request(server.url)
+    const requireProofs = (require_proven_address: boolean) =>
+      request(server.url)
         .patch('/connect/integrations/imap')
         .set(application.basic)
-        .send({ require_proven_address: true })
+        .send({ require_proven_address })
         .expect(200);
+    beforeEach(async () => {
+      await requireProofs(true);
     });
 
     it('is refused if nothing proves the mailbox, and stores nothing', async () => {
@@ -487,17 +489,19 @@ describe("an attempt to take over another user's account", () => {
       expect(rows).toEqual([]);
     });
 
-    it('gets no access with tokens of accounts connected earlier, until those accounts are proven', async () => {
-      const unrequired = { require_proven_address: false };
-      const patch = (body: object) =>
-        request(server.url)
-          .patch('/connect/integrations/imap')
-          .set(application.basic)
-          .send(body)
-          .expect(200);
-      await patch(unrequired);
+    it('is refused although another mailbox of the address is proven', async () => {
+      await requireProofs(false);
       const ada = await nativeSignIn(hers);
-      await patch({ require_proven_address: true });
+      await prove(ada.id);
+      await requireProofs(true);
+      expect((await authorize(his.settings)).status).toBe(400);
+      await nativeSignIn(hers);
+    });
+
+    it('gets no access with tokens of accounts connected earlier, until those accounts are proven', async () => {
+      await requireProofs(false);
+      const ada = await nativeSignIn(hers);
+      await requireProofs(true);
       const { body } = await request(server.url).get('/messages').set(bearer(ada)).expect(403);
       expect(body.message).toContain(`it is proven that its mailbox belongs to ${ADA}`);
       await prove(ada.id);

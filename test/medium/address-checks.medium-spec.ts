@@ -1,4 +1,6 @@
+import { jest } from '@jest/globals';
 import { AddressChecks } from '../../src/accounts/grants/proofs/address-checks.ts';
+import { AddressProofs } from '../../src/accounts/grants/proofs/address-proofs.ts';
 import { rowsOf, subscribe } from '../support/connect.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -80,20 +82,32 @@ describe('address checks in the background', () => {
 
   it('prove nothing when the settings were replaced during the check', async () => {
     const id = await oldAccount('new@sandbox.test');
-    const [row] = await rowsOf<{ sealed: string }>(
-      server,
-      'select settings_sealed as sealed from "grant" where id = $1',
-      [id],
-    );
-    await rowsOf(server, `update "grant" set settings_sealed = 'unreadable' where id = $1`, [id]);
+    const proofs = server.app.get(AddressProofs, { strict: false });
+    const later = proofs.later.bind(proofs);
+    jest.spyOn(proofs, 'later').mockImplementationOnce(async (...account) => {
+      const proof = await later(...account);
+      await rowsOf(
+        server,
+        `update "grant" set settings_sealed = settings_sealed || ' ' where id = $1`,
+        [id],
+      );
+      return proof;
+    });
     await checks().run();
-    expect(await stateOf(id)).toMatchObject({ proof: null, mailbox: null });
+    expect(await stateOf(id)).toMatchObject({ proof: null });
     await rowsOf(
       server,
-      'update "grant" set settings_sealed = $2, prove_at = now() where id = $1',
-      [id, row?.sealed],
+      'update "grant" set settings_sealed = trim(settings_sealed), prove_at = now() where id = $1',
+      [id],
     );
     await checks().run();
     expect(await stateOf(id)).toMatchObject({ proof: 'sandbox' });
+  });
+
+  it('prove nothing while no key of the process decrypts the settings', async () => {
+    const id = await oldAccount('new@sandbox.test');
+    await rowsOf(server, `update "grant" set settings_sealed = 'unreadable' where id = $1`, [id]);
+    await checks().run();
+    expect(await stateOf(id)).toMatchObject({ proof: null, mailbox: null });
   });
 });

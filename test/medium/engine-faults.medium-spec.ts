@@ -59,6 +59,66 @@ describe('Engine, under faults', () => {
     expect(dispatcher.recorded).toContain(other);
   });
 
+  it('runs one row at a time, in all processes together, of those that have killed two workers', async () => {
+    const [elsewhere] = await fixture.insertRows(3);
+    await sql.query('update send_job set crashes = 2');
+    await sql.query(
+      `insert into worker (id, host, pid, seen_at) values (77, 'alive', 1, now() + interval '1 hour')`,
+    );
+    await sql.query(
+      'update send_job set state = 1, worker_id = 77, fence = 1, handoff_at = now() where id = $1',
+      [elsewhere],
+    );
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => (release = resolve));
+    const suspects: string[] = [];
+    const dispatcher = new ProbeDispatcher(8, async (job) => {
+      const [row] = (await fixture.rows()).filter(({ id }) => id === job.id);
+      if (row?.crashes === 2) {
+        suspects.push(job.id);
+        await released;
+      }
+      return done(job);
+    });
+    // A claim has read every row that was due before one that it took.
+    const claim = async () => {
+      const [id = ''] = await fixture.insertRows(1);
+      await until('a later row to run', async () => dispatcher.recorded.includes(id));
+    };
+    const engine = await fixture.begin(dispatcher);
+    await claim();
+    expect(suspects).toEqual([]);
+    // One claim finds both of the others due.
+    await sql.query(
+      `with ended as (delete from send_job where id = $1)
+       update send_job set run_at = now() where state = 0`,
+      [elsewhere],
+    );
+    engine.wakeQueue('send');
+    await until('a suspect to run', async () => suspects.length > 0);
+    await sql.query(`update send_job set run_at = now() where state = 0`);
+    await claim();
+    expect(suspects).toHaveLength(1);
+    release();
+    await fixture.empty();
+    expect(suspects).toHaveLength(2);
+  });
+
+  it('refuses the hand-off and the result of an earlier claim, although the same worker has a later one', async () => {
+    const [id] = await fixture.insertRows(1);
+    const answers: boolean[] = [];
+    const dispatcher = new ProbeDispatcher(8, async (job, lease) => {
+      if (dispatcher.begun.length === 1) await sql.query('update send_job set fence = fence + 1');
+      answers.push(await lease.handOff());
+      return done(job);
+    });
+    await fixture.begin(dispatcher);
+    await fixture.empty();
+    expect(answers).toEqual([false, true]);
+    expect(dispatcher.begun).toEqual([id, id]);
+    expect(dispatcher.recorded).toEqual([id]);
+  });
+
   it('polls slowly while a due row is locked by another transaction', async () => {
     const [id] = await fixture.insertRows(1);
     const dispatcher = new ProbeDispatcher(8, async (job) => done(job));

@@ -114,16 +114,19 @@ describe('moving an account to another mailbox while workers process its rows', 
       [accountId],
     );
     const syncs = send.app.app.get(MailboxSyncDispatcher, { strict: false });
-    const { id, fence } = await new EngineSteps(send.database, () => syncs).claim(row?.id ?? '');
+    const steps = new EngineSteps(send.database, () => syncs);
+    const { id, fence } = await steps.claim(row?.id ?? '');
     await move();
     const claim = { id, fence, accountId };
     const mirror = new MirrorRepository(send.app.app.get(Database));
-    const writing = mirror.withClaim(claim, 'of the old mailbox', () => Promise.resolve());
-    await expect(writing).rejects.toThrow(ClaimLostError);
+    const write = () => mirror.withClaim(claim, 'of the old mailbox', () => Promise.resolve());
+    await expect(write()).rejects.toThrow(ClaimLostError);
     const [now] = await send.database.query(
       'select cursor, state from sync_job where account_id = $1',
       [accountId],
     );
     expect(now).toEqual({ cursor: null, state: 0 });
+    await steps.claim(id); // a sync of the new mailbox has begun
+    await expect(write()).rejects.toThrow(ClaimLostError);
   });
 });

@@ -28,7 +28,7 @@ describe('invitations in a batch of mails', () => {
   });
   afterAll(() => server.close());
 
-  const mailAbout = (uid: string, title: string): MirroredMail => ({
+  const mailAbout = (uid: string, title: string, invited = bo): MirroredMail => ({
     id: newId(),
     draft: false,
     author: ORGANIZER,
@@ -47,13 +47,14 @@ describe('invitations in a batch of mails', () => {
         'SEQUENCE:0',
         `SUMMARY:${title}`,
         `ORGANIZER:mailto:${ORGANIZER}`,
-        `ATTENDEE:mailto:${bo.email}`,
+        `ATTENDEE:mailto:${invited.email}`,
         'END:VEVENT',
         'END:VCALENDAR',
         '',
       ].join('\r\n'),
     ]),
   });
+  const nowhere = { sent: undefined, spam: undefined, trash: undefined };
   /** The transaction, with a database that refuses rows that contain a text. */
   const refusing = (sql: Sql, text: string): Sql =>
     new Proxy(sql, {
@@ -67,23 +68,22 @@ describe('invitations in a batch of mails', () => {
           : (Reflect.get(target, name) as unknown),
     });
 
+  const apply = (
+    sql: Sql,
+    mails: MirroredMail[],
+    ignored: Record<'sent' | 'spam' | 'trash', string | undefined>,
+    { id: accountId, email } = bo,
+  ) => {
+    const account = { accountId, applicationId: application.id, email, provider: 'sandbox' };
+    const owner = { account, newsSince: null, at: new Date() };
+    return server.app.get(MailedInvitations).applyBatch(sql, owner, mails, ignored);
+  };
+
   it('are applied although one of them fails', async () => {
     const mails = ['First', 'Broken', 'Last'].map((title, n) => mailAbout(`uid-${n}`, title));
-    const account = {
-      accountId: bo.id,
-      applicationId: application.id,
-      email: bo.email,
-      provider: 'sandbox',
-    };
-    const owner = { account, newsSince: null, at: new Date() };
-    const nowhere = { sent: undefined, spam: undefined, trash: undefined };
     const { changes } = await server.app
       .get(Database)
-      .transaction((sql) =>
-        server.app
-          .get(MailedInvitations)
-          .applyBatch(refusing(sql, 'Broken'), owner, mails, nowhere),
-      );
+      .transaction((sql) => apply(refusing(sql, 'Broken'), mails, nowhere));
     const listed = await request(server.url).get('/events').set(bo.bearer);
     expect(listed.body.map(({ title }: { title: string }) => title)).toEqual(['First', 'Last']);
     expect(changes.map(({ object, event }) => `${object} ${event}`)).toEqual([
@@ -91,5 +91,30 @@ describe('invitations in a batch of mails', () => {
       'event create',
       'event create',
     ]);
+  });
+
+  it('make an event of their own for each account that has the meeting', async () => {
+    const cy = await createAccount(server.app, application);
+    for (const invited of [bo, cy]) {
+      const mails = [mailAbout('shared', `Of ${invited.id}`, invited)];
+      await server.app.get(Database).transaction((sql) => apply(sql, mails, nowhere, invited));
+      const listed = await request(server.url).get('/events?title=Of').set(invited.bearer);
+      expect(listed.body).toMatchObject([{ title: `Of ${invited.id}`, account_id: invited.id }]);
+    }
+  });
+
+  it('are ignored in the folders for sent mail, spam and trash', async () => {
+    const folders = { sent: 'f-sent', spam: 'f-spam', trash: 'f-trash' };
+    const mailIn = (...folderIds: string[]) => ({
+      ...mailAbout(folderIds.join(), 'Elsewhere'),
+      remote: { folderIds, receivedAt: new Date() },
+    });
+    const eventsOf = (mails: MirroredMail[]) =>
+      server.app
+        .get(Database)
+        .transaction(async (sql) => (await apply(sql, mails, folders)).events.length);
+    const ignored = Object.values(folders).map((folder) => mailIn('f-all', folder));
+    expect(await eventsOf(ignored)).toBe(0);
+    expect(await eventsOf([mailIn('f-all')])).toBe(1);
   });
 });

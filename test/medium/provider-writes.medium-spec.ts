@@ -487,6 +487,8 @@ describe('ProviderWriteDispatcher', () => {
     expect(await step(update.job)).toBe('delayed');
     expect(seen).toEqual([null, 'begun by attempt 1 \0', 'begun by attempt 2 \0']);
     await expect(given[0]?.store('late')).rejects.toMatchObject({ code: 'temporary' });
+    await queue.claim(update.job); // another worker has it now
+    await expect(given[0]?.store('late')).rejects.toMatchObject({ code: 'temporary' });
   });
 
   it('fails a row that keeps killing its worker', async () => {

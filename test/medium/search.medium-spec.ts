@@ -1,4 +1,5 @@
 import { EVERYWHERE, RARE, seedMailbox, wordOf } from '../../bench/search-sample.ts';
+import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { BACKLOG_MESSAGES } from '../../src/mail/search/text-backlog.ts';
 import { parseSearchQuery } from '../../src/mail/search/search-query.ts';
@@ -91,6 +92,25 @@ describe("searching one account's mail among other accounts", () => {
     const word = wordOf(150);
     const [, rows] = INDEX_READ.exec(await explain(`${word} `)) ?? [];
     expect(Number(rows)).toBe((await matches((text) => text.includes(` ${word} `))).length);
+  });
+
+  it('finds old mail although an account whose words have the same prefix has much newer mail', async () => {
+    const database = server.app.get(Database);
+    const twin = `${newId().slice(0, -6)}${ada.id.slice(-6)}`;
+    await database.query(
+      `insert into "grant" select (jsonb_populate_record(g, jsonb_build_object('id', $2::text, 'email', 'twin@sandbox.test'))).*
+       from "grant" g where id = $1`,
+      [ada.id, twin],
+    );
+    await seedMailbox(database, twin, 3, 2);
+    for (const table of ['message', 'message_search'])
+      await database.query(
+        `update ${table} set date = date - interval '1 year' where account_id = $1`,
+        [twin],
+      );
+    const query = parseSearchQuery(EVERYWHERE[0], new Date());
+    const { ids } = await repository.find(twin, query, request());
+    expect(ids).toHaveLength(3);
   });
 
   const has = (...words: string[]) => {
