@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { MikroORM } from '@mikro-orm/postgresql';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
