@@ -93,15 +93,25 @@ describe('invitations in a batch of mails', () => {
     ]);
   });
 
-  it('make an event of their own for each account that has the meeting', async () => {
-    const cy = await createAccount(server.app, application);
-    for (const invited of [bo, cy]) {
-      const mails = [mailAbout('shared', `Of ${invited.id}`, invited)];
-      await server.app.get(Database).transaction((sql) => apply(sql, mails, nowhere, invited));
-      const listed = await request(server.url).get('/events?title=Of').set(invited.bearer);
-      expect(listed.body).toMatchObject([{ title: `Of ${invited.id}`, account_id: invited.id }]);
-    }
-  });
+  it.each(['mailed', "provider's"])(
+    'make an event of its own for an account, although another account has the meeting in its %s calendar',
+    async (kind) => {
+      const first = await createAccount(server.app, application);
+      const second = await createAccount(server.app, application);
+      for (const invited of [first, second]) {
+        const mails = [mailAbout(`shared ${kind}`, `Of ${invited.id}`, invited)];
+        await server.app.get(Database).transaction((sql) => apply(sql, mails, nowhere, invited));
+        const listed = await request(server.url).get('/events').set(invited.bearer);
+        expect(listed.body).toMatchObject([{ title: `Of ${invited.id}`, account_id: invited.id }]);
+        await server.app
+          .get(Database)
+          .query('update calendar set is_emailed = $2 where account_id = $1', [
+            invited.id,
+            kind === 'mailed',
+          ]);
+      }
+    },
+  );
 
   it('are ignored in the folders for sent mail, spam and trash', async () => {
     const folders = { sent: 'f-sent', spam: 'f-spam', trash: 'f-trash' };
