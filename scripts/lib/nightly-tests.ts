@@ -41,5 +41,5 @@ export const NIGHTLY: readonly string[] = [
 export const STORMS_OF_A_PUSH: readonly string[] = [
   'test/faults/send.faults-spec.ts',
   'test/faults/lost-commit.faults-spec.ts',
-  'test/faults/failover/failover.faults-spec.ts',
+  'test/faults/failover/hosts.faults-spec.ts',
 ];
