@@ -1,7 +1,7 @@
 import { runChecks, type Summary } from './lib/checks.ts';
 import { ensureBuilt } from './lib/build.ts';
 import { runJest, runJestTwice } from './lib/jest-run.ts';
-import { NIGHTLY, STORMS_OF_A_PUSH } from './lib/nightly-tests.ts';
+import { NIGHTLY, requireNamedTests, STORMS_OF_A_PUSH } from './lib/nightly-tests.ts';
 import { writeTestGroups } from './lib/test-groups.ts';
 
 /**
@@ -36,6 +36,7 @@ if (scope === undefined) {
   // Storms prove that nothing is lost or doubled, so a single failure counts and is not repeated.
   parts.push(groups, await runJest([...STORMS, '--runTestsByPath', ...STORMS_OF_A_PUSH]));
 } else if (scope === '--long') {
+  requireNamedTests();
   parts.push(await runJest(['--maxWorkers=2', '--runTestsByPath', ...NIGHTLY]));
   parts.push(await runJest(['--selectProjects', 'long', 'faults', ...STORMS]));
 } else parts.push(await runJest(named));

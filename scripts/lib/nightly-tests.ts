@@ -1,3 +1,7 @@
+import fs from 'node:fs';
+import path from 'node:path';
+import { ROOT } from './project.ts';
+
 /**
  * Tests that run every night and before a release, not for every push (ADR 0142). They start whole
  * programs or a browser again and again, or repeat in another way what a shorter test proves. Paths
@@ -43,3 +47,14 @@ export const STORMS_OF_A_PUSH: readonly string[] = [
   'test/faults/lost-commit.faults-spec.ts',
   'test/faults/failover/hosts.faults-spec.ts',
 ];
+
+/**
+ * Jest would pass over a named file that was renamed.
+ * @throws Error if a file of `NIGHTLY` or `STORMS_OF_A_PUSH` does not exist
+ */
+export function requireNamedTests(): void {
+  const missing = [...NIGHTLY, ...STORMS_OF_A_PUSH].filter(
+    (file) => !fs.existsSync(path.join(ROOT, file)),
+  );
+  if (missing.length > 0) throw new Error(`No such test: ${missing.join(', ')}`);
+}

@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { NIGHTLY } from './nightly-tests.ts';
+import { NIGHTLY, requireNamedTests } from './nightly-tests.ts';
 import { ROOT } from './project.ts';
 
 /** Folder of the generated groups; jest.config.js also names it. */
@@ -32,11 +32,10 @@ const SHORT = [
  * every file, and loading the program takes longer than most files' tests. With groups, a full run
  * loads the program once for each group. Every spec file belongs to exactly one group, except
  * nightly ones.
- * @throws Error if a nightly test is missing
+ * @throws Error if a named test is missing
  */
 export function writeTestGroups(): void {
-  const missing = NIGHTLY.filter((file) => !fs.existsSync(path.join(ROOT, file)));
-  if (missing.length > 0) throw new Error(`No such nightly test: ${missing.join(', ')}`);
+  requireNamedTests();
   fs.rmSync(FOLDER, { recursive: true, force: true });
   fs.mkdirSync(FOLDER, { recursive: true });
   const groups: [name: string, files: string[]][] = [['longest', [LONGEST]]];

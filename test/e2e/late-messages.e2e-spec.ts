@@ -54,4 +54,19 @@ describe.each([
     expect((await list('/messages')).map(({ subject }) => subject)).toEqual(['Late', 'First']);
     await until('no failure', async () => (await failures()).length === 0);
   });
+
+  it('counts as gone when it is not found by two more requests', async () => {
+    const { stub, notFound } = side.side;
+    const match = side.side.isContent.bind(side.side);
+    stub.faults.add({ match, answer: notFound, times: 1e6 });
+    const reason = async () => String((await failures())[0]?.['reason']);
+    await side.deliver('Gone');
+    await until('a failure', async () => (await reason()).includes('has reported'));
+    await server.app.get(Database).query(REQUEST_AGAIN);
+    await until('a second failure', async () => (await reason()).includes('is asked once more'));
+    await server.app.get(Database).query(REQUEST_AGAIN);
+    await until('no failure', async () => (await failures()).length === 0);
+    expect((await list('/messages')).map(({ subject }) => subject)).not.toContain('Gone');
+    stub.faults.clear();
+  });
 });

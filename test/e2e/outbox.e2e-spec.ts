@@ -207,6 +207,16 @@ describe('outbox and job statuses', () => {
     );
   });
 
+  it('lists a long unsent message on a short page, too', async () => {
+    const long = { to: [bo], body: 'Hello '.repeat(120_000), send_at: inSeconds(7200) };
+    const { body } = await post(long);
+    const list = await request(server.url).get('/v2/outbox?limit=16').set(ada.bearer).expect(200);
+    const item = (list.body as { job_status_id: string; original_data: object }[]).find(
+      (one) => one.job_status_id === body.job_status_id,
+    );
+    expect(item).toMatchObject({ original_data: { body: long.body } });
+  });
+
   it('fails a message at once if the provider rejects it, with the reason', async () => {
     const { body } = await post({ to: [{ email: 'rejected@sandbox.test' }] });
     const end = await settled(body.job_status_id);

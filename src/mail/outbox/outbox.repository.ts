@@ -185,7 +185,7 @@ export class OutboxRepository {
       bytes: '(select octet_length(o.mime) from outbox_message o where o.id = s.id)',
       orderBy: 's.id',
       items: { from: 'job_status s', id: 's.id', orderBy: 's.id' },
-      joins: 'join outbox_message m on m.id = s.id',
+      joins: 'left join outbox_message m on m.id = s.id',
       conditions,
       page,
       view: page.view,

@@ -106,14 +106,14 @@ const AWAITED = `
     select greatest(s.created_at, s.send_at) from (
       select id from outbox_message where account_id = $1 order by id desc limit ${MOST_COMPARED}) o
     join job_status s using (id)
-    where s.status in ('pending', 'delayed', 'successful')
-      and (s.status <> 'successful' or s.updated_at > now() - interval '1 day')
+    where s.status in ('pending', 'delayed', 'successful') and s.updated_at > now() - interval '1 day'
       and (s.send_at is null or s.send_at <= now())
       and not exists (select 1 from message m where m.id = s.message_id)) waiting`;
 
 /**
  * When the oldest message was sent, or due to be sent, whose copy the provider may still report.
- * Sent messages that the mirror does not have are counted for a day, among the newest 1,000.
+ * Messages that the mirror does not have are counted for a day after their job has changed, among
+ * the newest 1,000.
  * @returns `null` if the account waits for no copy
  */
 export async function copiesAwaitedSince(sql: Sql, accountId: string): Promise<Date | null> {

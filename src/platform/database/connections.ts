@@ -57,7 +57,7 @@ export async function answered<R extends pg.QueryResultRow>(
   }, limitMs);
   try {
     return await new Promise((resolve, reject) => {
-      const query = new KeptQuery(statement, (error, result) => {
+      const query = new KeptQuery(statement, types, (error, result) => {
         if (error) reject(error);
         else resolve(result as pg.QueryResult<R>);
       });

@@ -16,7 +16,6 @@ interface DriverQuery extends pg.Submittable {
   readonly name: string | undefined;
   readonly values: readonly unknown[];
   readonly _result: {
-    readonly _types: pg.CustomTypesConfig;
     fields: readonly pg.FieldDef[];
     parseRow: ReadRow;
   };
@@ -58,8 +57,16 @@ const shapes = new WeakMap<Connection, Map<string, Shape>>();
 export class KeptQuery extends DriverQuery {
   #connection: Connection | undefined;
 
-  /** @param callback gets the result or the error */
-  constructor(statement: pg.QueryConfig, callback: Callback) {
+  /**
+   * @param types how values are read: the same object for all connections, which share the compiled
+   *   readers of rows
+   * @param callback gets the result or the error
+   */
+  constructor(
+    statement: pg.QueryConfig,
+    private readonly types: pg.CustomTypesConfig,
+    callback: Callback,
+  ) {
     super(statement, undefined, callback);
   }
 
@@ -92,7 +99,7 @@ export class KeptQuery extends DriverQuery {
   override handleRowDescription(message: { fields: readonly pg.FieldDef[] }): void {
     super.handleRowDescription(message);
     const { fields } = message;
-    if (this.name !== undefined) this.#keep({ fields, readRow: rowReader(fields, this._result) });
+    if (this.name !== undefined) this.#keep({ fields, readRow: rowReader(fields, this.types) });
   }
 
   override handleCommandComplete(message: object, connection: Connection): void {
@@ -112,10 +119,7 @@ type Parse = (text: string) => unknown;
 /** Compiled readers by the names and types of the columns. All connections share them. */
 const readers = new WeakMap<pg.CustomTypesConfig, Map<string, ReadRow>>();
 
-function rowReader(
-  fields: readonly pg.FieldDef[],
-  { _types: types }: Pick<DriverQuery['_result'], '_types'>,
-): ReadRow {
+function rowReader(fields: readonly pg.FieldDef[], types: pg.CustomTypesConfig): ReadRow {
   const known = readers.get(types) ?? new Map<string, ReadRow>();
   readers.set(types, known);
   const key = JSON.stringify(fields.map(({ name, dataTypeID }) => [name, dataTypeID]));

@@ -50,7 +50,7 @@ export interface ListingQuery {
    * in which the ids were found.
    */
   items?: ItemsSource;
-  /** Further tables for `columns`, joined to the items of the page. */
+  /** Left joins of further tables for `columns` to the items of the page. */
   joins?: string;
   conditions: Conditions;
   page: Page;

@@ -335,7 +335,10 @@ export class Engine
    * handed off. After a failover, marks rows that become due.
    */
   async #tidy(stale: boolean): Promise<void> {
-    if (this.#found.stragglers) await markStragglers(this.#sql, this.#tables);
+    if (this.#found.stragglers)
+      await markStragglers(this.#sql, this.#tables).catch((error: unknown) =>
+        this.#log.warn(`rows could not be marked after a failover: ${String(error)}`),
+      );
     if (this.#found.disconnected && this.#rescue !== null) await this.#rescueFrom(this.#rescue);
     if (!stale) return;
     const [swept] = await this.#sql.query<Swept>(this.#sweep, [this.#identity.mayDeclareDead()]);

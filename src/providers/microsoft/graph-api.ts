@@ -49,6 +49,13 @@ export interface GraphPage {
   delta: string | null;
 }
 
+/** Codes that say that there is no such mailbox. */
+const NO_MAILBOX: readonly string[] = [
+  'ErrorInvalidUser',
+  'ErrorNonExistentMailbox',
+  'Request_ResourceNotFound',
+  'ResourceNotFound',
+];
 /** Parts that every mailbox has. If Graph does not find one, it will find it again (ADR 0124). */
 const ALWAYS_THERE =
   /^\/(?:sendMail|calendar|calendars|messages|contacts|contactFolders|mailFolders|mailFolders\/(?:delta|(?:inbox|drafts|sentitems)(?:\/messages)?))$/;
@@ -77,8 +84,8 @@ export class GraphApi {
 
   /**
    * Makes a request when the quota allows it, at most four for one mailbox at the same time. A
-   * request that Graph refuses with a passing error (`GraphError.isPassing`) had no effect, and is
-   * made once more.
+   * request that Graph refuses with a passing error (`GraphError.isPassing`) is made once more,
+   * unless it sends a message: the outbox tries that again.
    * @throws {BudgetExhaustedError} if the quota or the ceiling of the application is used up; Graph
    *   was not asked
    * @throws {GraphError} for an unsuccessful response
@@ -88,7 +95,7 @@ export class GraphApi {
       return await this.#sendOnce(account, request);
     } catch (error) {
       const isPassing = error instanceof GraphError && error.isPassing;
-      if (!isPassing) throw error;
+      if (!isPassing || request.sends) throw error;
       return this.#sendOnce(account, request);
     }
   }
@@ -111,8 +118,7 @@ export class GraphApi {
       return await this.budget.withSlot(keyOf(account), concurrent, priority, work, request.signal);
     } catch (error) {
       await this.#slowDown(shares, sends, error);
-      if (!root && ALWAYS_THERE.test(path) && error instanceof GraphError && error.isNotFound)
-        throw error.asPassing();
+      if (!root && ALWAYS_THERE.test(path) && isMissingPart(error)) throw error.asPassing();
       if (!(error instanceof GraphError) || !error.isWithoutConsent) throw error;
       throw error.with(missingPermission(account, permissionFor(request)));
     }
@@ -210,6 +216,10 @@ export class GraphApi {
       await this.budget.penalize(limited, error.retryAfterSeconds ?? USUAL_PAUSE);
   }
 }
+
+/** Whether Graph does not find a part of a mailbox, and does not say that there is no mailbox. */
+const isMissingPart = (error: unknown): error is GraphError =>
+  error instanceof GraphError && error.isNotFound && !NO_MAILBOX.includes(error.reason);
 
 const identified = z.object({ id: z.string() });
 

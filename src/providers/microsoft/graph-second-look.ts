@@ -27,13 +27,17 @@ export function unlessPassing<T>(
     mail: () => read(INBOX),
     calendar: () => read(CALENDAR),
     // No address book has to contain anything, so other parts are asked.
-    contacts: () => ifAllowed(read(INBOX), () => ifAllowed(read(CALENDAR), () => true)),
+    contacts: () =>
+      orWithoutConsent(read(INBOX), () => orWithoutConsent(read(CALENDAR), () => true)),
   };
   return provenGone(work, { object: () => read(path), anchor: anchors[part] });
 }
 
 /** The result, or that of `otherwise` if the account's token does not cover the request. */
-async function ifAllowed(work: Promise<unknown>, otherwise: () => unknown): Promise<unknown> {
+async function orWithoutConsent(
+  work: Promise<unknown>,
+  otherwise: () => unknown,
+): Promise<unknown> {
   try {
     return await work;
   } catch (error) {

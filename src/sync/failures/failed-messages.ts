@@ -45,13 +45,14 @@ export class FailedMessages {
   ): Promise<boolean> {
     const { accountId } = account;
     const waiting = await waitingFailures(this.database, accountId, this.clock.now());
-    const due = waiting.flatMap(({ providerId, due: isDue }) => (isDue ? [providerId] : []));
+    const due = waiting.filter((failure) => failure.due);
     if (due.length === 0) return true;
-    const listed = await listedIds(this.database, accountId, due);
-    for (const providerId of due.filter((id) => !listed.has(id))) {
+    const ids = due.map(({ providerId }) => providerId);
+    const listed = await listedIds(this.database, accountId, ids);
+    for (const failure of due.filter(({ providerId }) => !listed.has(providerId))) {
       if (!mail.readMessages) return true;
       if (!(await canGoOn())) return false;
-      await this.#retry(account, mail, claim, state, providerId);
+      await this.#retry(account, mail, claim, state, failure);
     }
     return true;
   }
@@ -61,11 +62,13 @@ export class FailedMessages {
     mail: MailPort,
     claim: MirrorClaim,
     state: MirrorState,
-    providerId: string,
+    { providerId, reason: before }: { providerId: string; reason: string },
   ): Promise<void> {
     const { accountId } = account;
     const requestedAt = this.clock.now();
     const read = await readAgain(account, mail, providerId);
+    // One answer may be passing (ADR 0124).
+    if (!read.message && read.reason === undefined && before !== GONE) read.reason = GONE;
     if (read.reason !== undefined) {
       const failure = { providerId, reason: read.reason, again: true };
       await this.repository.withClaim(claim, null, (sql) =>
@@ -114,6 +117,7 @@ async function readAgain(
 }
 
 const NOTHING = 'the provider returned nothing';
+const GONE = 'the provider does not find the message, and is asked once more';
 
 async function readOne(
   account: ConnectedAccount,

@@ -36,7 +36,7 @@ const RECORD = `
       retry_at = (select ${retryAt('f.times')} from x where x.provider_id = excluded.provider_id)`;
 
 const WAITING = `
-  select provider_id as "providerId", retry_at <= $2 as due from sync_failure
+  select provider_id as "providerId", reason, retry_at <= $2 as due from sync_failure
   where account_id = $1 and retry_at is not null order by retry_at limit 10000`;
 
 const FORGET = `
@@ -80,12 +80,12 @@ export async function recordFailures(
   ]);
 }
 
-/** Messages on which their provider failed, and whether it is time to request them again. */
+/** Messages on which their provider failed, why, and whether it is time to request them again. */
 export function waitingFailures(
   sql: Sql,
   accountId: string,
   now: Date,
-): Promise<{ providerId: string; due: boolean }[]> {
+): Promise<{ providerId: string; reason: string; due: boolean }[]> {
   return sql.query(WAITING, [accountId, now]);
 }
 

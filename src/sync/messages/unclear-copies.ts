@@ -19,7 +19,7 @@ export interface ClearMessages {
  * Sets apart messages in Sent that may be copies of messages that were sent from here (ADR 0144).
  * Their contents are not known, so their marks are not, and a copy that is stored as a message of
  * its own stays beside the message that was sent. They are requested again until their contents
- * have come, or until no sent message waits for its copy: a day at most.
+ * have come, or until no sent message waits for its copy: a day after the last attempt at most.
  */
 export async function clearMessages(
   sql: Sql,

@@ -26,7 +26,7 @@ export class GraphClient {
   }
 
   /**
-   * A request that the stub refuses because of `outageEvery` is made once more.
+   * A request that the stub refuses because of `outageEvery` or `staleEvery` is made once more.
    * @param path below `/v1.0/`, or an absolute address such as a nextLink
    */
   async send(
@@ -37,7 +37,10 @@ export class GraphClient {
   ): Promise<Answer> {
     const answer = await this.#send(method, path, body, headers);
     const { code } = (answer.body['error'] ?? {}) as { code?: string };
-    const isPassing = code === 'MailboxNotEnabledForRESTAPI' && this.#settings.outageEvery !== null;
+    const { outageEvery, staleEvery } = this.#settings;
+    const isPassing =
+      (code === 'MailboxNotEnabledForRESTAPI' && outageEvery !== null) ||
+      (code === 'MailboxInfoStale' && staleEvery !== null);
     return isPassing ? this.#send(method, path, body, headers) : answer;
   }
 

@@ -134,7 +134,7 @@ export function followTimeline(
   });
 }
 
-/** Describes a failover for operators, without saying that it is one. */
+/** Describes a failover for operators. The words of the incident come before it. */
 export function describeFailover({ from, to, at, since, synchronous, rows }: Failover): string {
   const begin = `timeline ${to} after ${from}`;
   if (synchronous) return `${begin}; nothing is missing, because a standby had every commit`;

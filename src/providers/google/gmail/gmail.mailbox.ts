@@ -155,9 +155,11 @@ export class GmailMailbox implements MailboxPort {
     } catch (error) {
       const isGone = error instanceof GoogleError && error.code === 'not-found';
       if (!isGone || (draftId === null && threadId === null)) throw error;
-      // It may be the thread that is gone.
       const isThere = draftId !== null && (await this.#has(account, draftId));
-      return this.gmail.writeDraft(account, isThere ? draftId : null, mime, null);
+      const write = (thread: string | null) =>
+        this.gmail.writeDraft(account, isThere ? draftId : null, mime, thread);
+      // One passing answer must not take the draft out of its thread.
+      return (await nullIfGone(write(threadId))) ?? (await write(null));
     }
   }
 

@@ -171,6 +171,7 @@ export class GraphSeries {
     if (!found || found.isException) return;
     const json = writeEvent(fields, series.attendees ?? []);
     const request = { method: 'PATCH', path: pathOf(found.id), json } as const;
-    await this.events.read(account, { ...request, repeatable: true });
+    const writing = this.events.read(account, { ...request, repeatable: true });
+    await this.events.unlessPassing(account, found.id, writing);
   }
 }

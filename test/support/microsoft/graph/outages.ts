@@ -11,11 +11,24 @@ const notEnabled = () =>
     'REST API is not yet supported for this mailbox.',
   );
 
+/** Number of the latest request of a mailbox that was refused for a moment. */
+const refused = new WeakMap<StubUser, number>();
+/** After a refusal, so many requests are not refused: up to four are made at the same time. */
+const REST = 8;
+
+/** Whether the request that `count` counts is refused for a moment. */
+function isTurn(user: StubUser, count: number, every: number | null): boolean {
+  if (every === null || count % every !== 0) return false;
+  if (user.requests - (refused.get(user) ?? -REST) < REST) return false;
+  refused.set(user, user.requests);
+  return true;
+}
+
 /** @throws {GraphError} if the mailbox does not work at the moment */
 export function assertWorks(context: GraphContext): void {
   const { outage, outageEvery } = context.world.settings;
   context.user.requests += 1;
-  if (outageEvery !== null && context.user.requests % outageEvery === 0) throw notEnabled();
+  if (isTurn(context.user, context.user.requests, outageEvery)) throw notEnabled();
   switch (outage) {
     case 'not-enabled':
       throw notEnabled();
@@ -51,10 +64,10 @@ const reads = new WeakMap<StubUser, number>();
 
 /** @throws {GraphError} if it is the turn of this request (`StubSettings.staleEvery`) */
 export function assertFresh({ user, request, world }: GraphContext): void {
+  if (request.method !== 'GET') return;
   const { staleEvery } = world.settings;
-  if (staleEvery === null || request.method !== 'GET') return;
   const count = (reads.get(user) ?? 0) + 1;
   reads.set(user, count);
-  if (count % staleEvery === 0)
+  if (isTurn(user, count, staleEvery))
     throw new GraphError(503, 'MailboxInfoStale', 'Mailbox info is stale.');
 }
