@@ -136,7 +136,11 @@ describe('a message that was just sent', () => {
       metadata: { order: '7' },
     });
     const path = `/messages/${sent.id}`;
-    const { body: shown } = await get(ada, path);
+    // A response that waits for two seconds in vain is 404, on a busy machine.
+    const shown = await until('the message', async () => {
+      const { status, body } = await get(ada, path);
+      return status === 200 && body;
+    });
     expect(shown).toMatchObject({
       id: sent.id,
       thread_id: sent.thread_id,
