@@ -39,13 +39,12 @@ export const NIGHTLY: readonly string[] = [
 ];
 
 /**
- * The storms of every push: one each that kills workers, cuts the connection at a commit, and
- * promotes a standby. All storms run every night.
+ * The storms of every push: one that kills workers and one that cuts the connection at a commit. All
+ * storms run every night.
  */
 export const STORMS_OF_A_PUSH: readonly string[] = [
   'test/faults/send.faults-spec.ts',
   'test/faults/lost-commit.faults-spec.ts',
-  'test/faults/failover/hosts.faults-spec.ts',
 ];
 
 /**
