@@ -39,8 +39,8 @@ export const NIGHTLY: readonly string[] = [
 ];
 
 /**
- * The storms of every push: one that kills workers and one that cuts the connection at a commit. All
- * storms run every night.
+ * The storms of every push: one that kills workers, and one that cuts the connection at a commit.
+ * All storms run every night.
  */
 export const STORMS_OF_A_PUSH: readonly string[] = [
   'test/faults/send.faults-spec.ts',
