@@ -55,6 +55,7 @@ const shapes = new WeakMap<Connection, Map<string, Shape>>();
  * statement, so a kept shape is that of the rows for as long as it is used.
  */
 export class KeptQuery extends DriverQuery {
+  readonly #types: pg.CustomTypesConfig;
   #connection: Connection | undefined;
 
   /**
@@ -62,12 +63,9 @@ export class KeptQuery extends DriverQuery {
    *   readers of rows
    * @param callback gets the result or the error
    */
-  constructor(
-    statement: pg.QueryConfig,
-    private readonly types: pg.CustomTypesConfig,
-    callback: Callback,
-  ) {
+  constructor(statement: pg.QueryConfig, types: pg.CustomTypesConfig, callback: Callback) {
     super(statement, undefined, callback);
+    this.#types = types;
   }
 
   get #kept(): Map<string, Shape> | undefined {
@@ -99,7 +97,7 @@ export class KeptQuery extends DriverQuery {
   override handleRowDescription(message: { fields: readonly pg.FieldDef[] }): void {
     super.handleRowDescription(message);
     const { fields } = message;
-    if (this.name !== undefined) this.#keep({ fields, readRow: rowReader(fields, this.types) });
+    if (this.name !== undefined) this.#keep({ fields, readRow: rowReader(fields, this.#types) });
   }
 
   override handleCommandComplete(message: object, connection: Connection): void {
