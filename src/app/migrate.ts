@@ -94,7 +94,7 @@ export function migrate(
   });
 }
 
-/** Records the initial migration as run if the database has run those that it replaces. */
+/** The initial migration must not run in a database that has run the ones that it replaces. */
 async function recordInitial(
   connection: ReturnType<MikroORM['em']['getConnection']>,
 ): Promise<void> {
@@ -105,7 +105,8 @@ async function recordInitial(
   const done = await connection.execute<{ name: string }[]>(
     'select name from mikro_orm_migrations',
   );
-  const names = new Set(done.map(({ name }) => name));
+  // Old versions of the ORM stored names with their extension.
+  const names = new Set(done.map(({ name }) => name.replace(/\.[jt]s$/, '')));
   if (names.size === 0 || names.has(INITIAL)) return;
   if (!names.has(LAST_REPLACED)) throw new TooOldError();
   await connection.execute('insert into mikro_orm_migrations (name) values (?)', [INITIAL]);

@@ -331,8 +331,8 @@ export class MailboxSync {
   }
 
   /**
-   * Adds the content to messages that the mirror does not have, although only their flags have
-   * changed. Leaves out messages that are older than the sync horizon. Those that the provider does
+   * Reads the contents of messages that the mirror lacks, although only new flags of them were
+   * reported. Messages older than the sync horizon are left out. Messages that the provider does
    * not find are requested again.
    */
   async #withContents(

@@ -59,7 +59,7 @@ describe('Engine, under faults', () => {
     expect(dispatcher.recorded).toContain(other);
   });
 
-  it('runs one row at a time, in all processes together, of those that have killed two workers', async () => {
+  it('runs rows that have killed two workers one at a time, whichever process claims them', async () => {
     const [elsewhere] = await fixture.insertRows(3);
     await sql.query('update send_job set crashes = 2');
     await sql.query(

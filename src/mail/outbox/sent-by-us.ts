@@ -97,8 +97,8 @@ const UNMIRRORED = `
     and s.message_id is not null and s.thread_id is not null
     and not exists (select 1 from message m where m.id = s.message_id)`;
 
-// Messages of the mirror without a copy, and those that the mirror does not have yet, because they
-// are being sent or are large.
+// Sent messages in the mirror that have no copy yet, and messages of the outbox that the mirror
+// lacks: those being sent, and large ones.
 const AWAITED = `
   select min(since) as since from (
     select created_at as since from message where account_id = $1 and provider_id is null and not draft

@@ -8,7 +8,7 @@ import { type IncomingMessage, isFailed, isListed, type Knowledge } from './mirr
 const CLOCKS_MS = 600_000;
 const REASON = 'it may be the copy of a message that was sent from here; its contents will tell';
 
-/** The messages of a batch that can be stored, and those that have to be read first. */
+/** A batch in two parts: what can be stored, and what has to be read before it is stored. */
 export interface ClearMessages {
   incoming: readonly IncomingMessage[];
   /** Messages that are requested again. */
