@@ -73,6 +73,30 @@ describe('one answer of Google that an object does not exist', () => {
     expect(requests.slice(before).filter(match)).toHaveLength(1);
   });
 
+  it('takes no draft of a reply out of its thread', async () => {
+    const { stub, connector } = fixture;
+    const account = fixture.account();
+    const draft = (threadId: string | null) => {
+      const mime = Buffer.from('Subject: Plan\r\n\r\nHello\r\n');
+      return { mime, messageIdHeader: `<${randomUUID()}@x.test>`, threadId };
+    };
+    const threadOf = ({ providerId }: { providerId: string }) =>
+      stub.world.users
+        .get(account.email)
+        ?.mailbox.messages()
+        .find(({ id }) => id === providerId)?.threadId ?? null;
+    const first = await connector.mailbox.saveDraft(account, draft(null), null);
+    const thread = threadOf(first);
+    stub.faults.add({
+      match: ({ method, path }) => method === 'POST' && path.endsWith('/drafts'),
+      answer: notFound().answer(),
+    });
+    const reply = await connector.mailbox.saveDraft(account, draft(thread), null);
+    expect(stub.faults.pending).toBe(0);
+    expect(threadOf(reply)).toBe(thread);
+    expect(thread).not.toBeNull();
+  });
+
   it('is a proof if Google finds other things, and not the object', async () => {
     const objects = await begin();
     for (const what of ['a deleted event', 'a deleted contact', 'a deleted calendar'] as const) {

@@ -532,6 +532,12 @@ describe('mail of Microsoft accounts', () => {
       expect(await codeOf(connector.verify({ ...one, email: other.email }))).toBe('auth-invalid');
       expect(stub.user(other.email).mailbox.size).toBe(0);
     });
+
+    it('refuses an address that has no mailbox at once', async () => {
+      const one = fixture.account();
+      const missing = { ...one, email: `no-${one.email}`, settings: { shared_mailbox: true } };
+      expect(await codeOf(fixture.connector.verify(missing))).toBe('auth-invalid');
+    });
   });
 });
 

@@ -52,7 +52,6 @@ export interface GraphPage {
 /** Codes that say that there is no such mailbox. */
 const NO_MAILBOX: readonly string[] = [
   'ErrorInvalidUser',
-  'ErrorNonExistentMailbox',
   'Request_ResourceNotFound',
   'ResourceNotFound',
 ];
