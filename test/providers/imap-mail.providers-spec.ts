@@ -16,7 +16,7 @@ import { ProviderError } from '../../src/platform/base/errors/provider-error.ts'
 import { SmtpSender } from '../../src/providers/smtp/smtp-sender.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import { MailServers, type MailUser, mimeOf } from '../support/mail-servers/mail-servers.ts';
-import { TcpProxy } from '../support/tcp-proxy.ts';
+import { type Judge, TcpProxy } from '../support/tcp-proxy.ts';
 import { until } from '../support/until.ts';
 
 /** Not used, because these tests read no mail. */
@@ -277,6 +277,24 @@ describeWith(['dovecot', 'exim4'], 'mail of IMAP accounts', () => {
       );
       proxy.block();
       await until('the end', async () => reported.ends.length > 0);
+      expect(reported.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
+    });
+
+    it('ends when the server falls silent before it confirms IDLE', async () => {
+      const user = await servers.addUser();
+      let isIdle = false;
+      const judge: Judge = ({ from, bytes }) => {
+        isIdle ||= from === 'client' && bytes.toString('latin1').endsWith(' IDLE\r\n');
+        return isIdle && from === 'server' ? 'swallow' : 'pass';
+      };
+      const proxy = await TcpProxy.start(servers.dovecot.ports.imap, () => judge);
+      open.push(() => proxy.stop());
+      const { reported } = await watch(
+        portOf({ watchSilenceMs: 1_000 }).mail,
+        accountOf(user, { imap_port: proxy.port }),
+      );
+      await until('the end', async () => reported.ends.length > 0, 15_000);
+      expect(isIdle).toBe(true);
       expect(reported.ends).toEqual([expect.objectContaining({ code: 'temporary' })]);
     });
 

@@ -8,6 +8,11 @@ import type { ImapSessions } from './imap-sessions.ts';
  */
 const SHORTEST_IDLE_MS = 1_000;
 const MOST_SHORT_IDLES = 5;
+/**
+ * The library probes a connection after one time of silence, and closes it after another. But its
+ * probe waits for ever if the server has not confirmed IDLE. Then the watch ends after three.
+ */
+const MOST_SILENCES = 3;
 
 /**
  * Watches the inbox of an account with IDLE (RFC 2177), over a separate connection. IDLE is renewed
@@ -39,16 +44,19 @@ export async function watchInbox(
     await connection.quit();
     throw connection.errorOf(error);
   }
-  return new InboxWatch(connection, watcher);
+  return new InboxWatch(connection, watcher, watchSilenceMs);
 }
 
 class InboxWatch implements MailWatch {
   #notified = true;
   #over = false;
+  readonly #listening: NodeJS.Timeout;
 
+  /** @param silenceMs after this time without an answer, the library probes the connection */
   constructor(
     private readonly connection: ImapConnection,
     private readonly watcher: MailWatcher,
+    silenceMs: number,
   ) {
     const { client } = connection;
     const onChange = () => this.#notifySoon();
@@ -56,11 +64,13 @@ class InboxWatch implements MailWatch {
     client.once('close', () => this.#end(connection.failure));
     this.#notified = false;
     this.#notifySoon();
+    this.#listening = this.#endAfterSilence(silenceMs);
     void this.#idle();
   }
 
   async stop() {
     this.#over = true;
+    clearInterval(this.#listening);
     await this.connection.quit();
   }
 
@@ -77,8 +87,21 @@ class InboxWatch implements MailWatch {
   #end(error: ProviderError | null): void {
     if (this.#over) return;
     this.#over = true;
+    clearInterval(this.#listening);
     this.connection.destroy();
     this.watcher.onEnd(error);
+  }
+
+  #endAfterSilence(silenceMs: number): NodeJS.Timeout {
+    const received = () => this.connection.client.stats().received;
+    let [before, silences] = [received(), 0];
+    return setInterval(() => {
+      const now = received();
+      silences = now === before ? silences + 1 : 0;
+      before = now;
+      if (silences >= MOST_SILENCES)
+        this.#end(new ProviderError('temporary', 'The server does not answer any more'));
+    }, silenceMs).unref();
   }
 
   /** The library leaves IDLE when it probes the server, and when the server ends IDLE. */
