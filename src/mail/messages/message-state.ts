@@ -1,7 +1,7 @@
-import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
+import { messageWebhook } from './message-webhooks.ts';
 import type { MirrorOwnerIds } from './mirror/remove-messages.ts';
 
 /**
@@ -143,13 +143,8 @@ export async function writeMessages(
   const change = { ...owner, event: 'modify' } as const;
   await recordChanges(sql, [
     ...writes.map(({ message, dedupe }) => {
-      const attributes = {
-        thread_id: message.threadId,
-        received_date: toUnixSeconds(message.date),
-      };
-      const webhook = { trigger: 'message.updated', dedupe: dedupe ?? '', attributes } as const;
-      const notice = dedupe === null ? {} : { webhook };
-      return { ...change, object: 'message' as const, objectId: message.id, ...notice };
+      const webhook = dedupe === null ? null : messageWebhook('message.updated', message, dedupe);
+      return { ...change, object: 'message' as const, objectId: message.id, webhook };
     }),
     ...threadChanges(owner, threads),
   ]);
