@@ -6,8 +6,8 @@ import { columnsOf, afterCommit, type Sql } from '../database/sql.ts';
 import { currentTraceparent } from '../tracing/traceparent.ts';
 import { withDeliveries, queueDeliveries } from '../webhooks/delivery/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
+import { writerKey } from '../database/writer-keys.ts';
 import { webhookOf } from './usual-webhooks.ts';
-import { writerKey } from './writer-keys.ts';
 
 /**
  * Kinds of objects that change. Those of `UNLOGGED` are reported by webhook only and are not in the
@@ -103,7 +103,7 @@ function webhookBody(change: ChangeRecord, webhook: ChangeWebhook): Buffer {
 // drawn. `count(*)` from `writing` enforces that order.
 const RECORD = withDeliveries(`
   writing as materialized (
-    select pg_advisory_xact_lock_shared(${writerKey('a.id')})
+    select pg_advisory_xact_lock_shared(${writerKey('a.id', 'change_seq_seq')})
     from (select distinct id from unnest($11::uuid[]) g(id)) a),
   logged as (
     insert into change (account_id, object, object_id, event)

@@ -14,8 +14,9 @@ import {
   type RowLoading,
   type Settled,
 } from '../../work/queue/dispatcher.ts';
-import { afterCommit, type Sql } from '../../database/sql.ts';
+import { afterCommit, type Sql, type SqlConnection } from '../../database/sql.ts';
 import { annotateSpan } from '../../tracing/spans.ts';
+import { EVENTS_UNPUBLISHED, publishEvents } from '../events/publish-events.ts';
 import { decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
 import {
   type AttemptResult,
@@ -125,6 +126,7 @@ export class WebhookDispatcher implements Dispatcher<
       traceparent: 'traceparent',
     },
     loading: LOADING,
+    unqueued: EVENTS_UNPUBLISHED,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;
@@ -135,6 +137,10 @@ export class WebhookDispatcher implements Dispatcher<
     private readonly secrets: SigningSecrets,
     private readonly clock: Clock,
   ) {}
+
+  async beforeClaim(sql: SqlConnection): Promise<void> {
+    await publishEvents(sql);
+  }
 
   async run(
     row: WebhookDeliveryRow,
