@@ -61,6 +61,10 @@ export interface ChangeWebhook {
   attributes?: Record<string, unknown> | null;
   /** `object_data.metadata` of the webhook. */
   metadata?: Record<string, unknown> | null;
+  /** Folders or labels that the object is in, or was in before. For filters of webhooks. */
+  folders?: readonly string[];
+  /** Domains of the senders, as `domainsOf` writes them. For filters of webhooks. */
+  fromDomains?: readonly string[];
 }
 
 /** Deliveries due within this many milliseconds count as due now. */
@@ -104,11 +108,11 @@ function webhookBody(change: ChangeRecord, webhook: ChangeWebhook): Buffer {
 const RECORD = withDeliveries(`
   writing as materialized (
     select pg_advisory_xact_lock_shared(${writerKey('a.id', 'change_seq_seq')})
-    from (select distinct id from unnest($11::uuid[]) g(id)) a),
+    from (select distinct id from unnest($13::uuid[]) g(id)) a),
   logged as (
     insert into change (account_id, object, object_id, event)
     select x.* from (select count(*) from writing) seen,
-      unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[]) x(account_id, object, object_id, event))`);
+      unnest($13::uuid[], $14::text[], $15::uuid[], $16::text[]) x(account_id, object, object_id, event))`);
 
 /** A change with the webhook to send about it. */
 interface Notice {
@@ -153,7 +157,7 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
   const notices = await noticesOf(sql, changes);
   const events = notices.map(({ change, webhook }) => {
     const { applicationId, accountId, object } = change;
-    const { trigger, dedupe } = webhook;
+    const { trigger, dedupe, folders = [], fromDomains = [] } = webhook;
     const scopes = WEBHOOK_SCOPES[object] ?? null;
     return {
       id: newId(),
@@ -162,6 +166,8 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
       trigger,
       dedupe,
       scopes,
+      folders,
+      fromDomains,
       body: webhookBody(change, webhook),
       traceparent: change.traceparent ?? current,
     };

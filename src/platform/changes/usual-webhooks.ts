@@ -19,7 +19,9 @@ export function webhookOf(change: ChangeRecord): ChangeWebhook | null {
     : object === 'message' && event === 'delete'
       ? 'message.deleted'
       : null;
-  return trigger && { trigger, dedupe: dedupeKey(trigger, objectId) };
+  if (!trigger) return null;
+  const folders = object === 'folder' || object === 'label' ? [objectId] : [];
+  return { trigger, dedupe: dedupeKey(trigger, objectId), folders };
 }
 
 /** A key for a change that is an event of its own, however often the object changes. */

@@ -19,6 +19,13 @@ export const WEBHOOK_TRANSITIONS = {
   inactive: ['active'],
 } as const satisfies Transitions<WebhookState>;
 
+/**
+ * What a delivery says about the object of an event: `ids` names it, `summary` has some of its
+ * fields, `full` all that its own endpoint shows.
+ */
+export const WEBHOOK_CONTENTS = ['ids', 'summary', 'full'] as const;
+export type WebhookContent = (typeof WEBHOOK_CONTENTS)[number];
+
 /** All events that an application can subscribe to. */
 export const TRIGGERS = [
   'account.connected',

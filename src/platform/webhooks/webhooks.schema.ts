@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
 import { listByView } from '../wire/response-shapes.ts';
-import { OWNER_STATES, type Trigger, TRIGGERS, WEBHOOK_STATES } from './webhook-state.ts';
+import { filtersSchema, filtersView } from './webhook-filters.schema.ts';
+import {
+  OWNER_STATES,
+  type Trigger,
+  TRIGGERS,
+  WEBHOOK_CONTENTS,
+  WEBHOOK_STATES,
+} from './webhook-state.ts';
 
 const unknownTrigger = (input: unknown): string =>
   `unknown trigger ${JSON.stringify(input)?.slice(0, 60)}`;
@@ -26,6 +33,9 @@ const trigger = z
     return z.NEVER;
   })
   .meta({ enum: [...TRIGGERS] });
+const CONTENT_TEXT =
+  'What deliveries say about the object of an event: `ids` names it, `summary` has some of its fields, `full` all that its own endpoint shows. The scopes of the account limit what is shown';
+const content = z.enum(WEBHOOK_CONTENTS, { error: 'must be ids, summary or full' });
 const ownerState = z.enum(OWNER_STATES, { error: 'must be active or inactive' });
 
 /** `POST /a/{client_id}/webhooks`. */
@@ -38,6 +48,13 @@ export const createWebhookSchema = z
       .max(100)
       .transform((triggers) => [...new Set(triggers)]),
     state: ownerState.nullish().transform((state) => state ?? 'active'),
+    filters: filtersSchema
+      .nullish()
+      .describe('Which events of the triggers are delivered; all filters must match'),
+    content: content
+      .nullish()
+      .transform((value) => value ?? 'ids')
+      .describe(CONTENT_TEXT),
   })
   .meta({
     id: 'CreateWebhook',
@@ -45,6 +62,7 @@ export const createWebhookSchema = z
       callback_url: 'https://app.example.com/hooks/mail',
       triggers: ['job.successful', 'job.failed'],
       state: 'active',
+      content: 'ids',
     },
   });
 export type CreateWebhook = z.infer<typeof createWebhookSchema>;
@@ -55,6 +73,8 @@ export const updateWebhookSchema = z
     state: ownerState,
     callback_url: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
     triggers: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
+    filters: filtersSchema.nullish().describe('Cannot be changed; may repeat the stored value'),
+    content: content.nullish().describe('Cannot be changed; may repeat the stored value'),
   })
   .meta({ id: 'UpdateWebhook', example: { state: 'active' } });
 export type UpdateWebhook = z.infer<typeof updateWebhookSchema>;
@@ -74,6 +94,10 @@ export const webhookView = z
         '`failing`: only failures for 15 minutes; `failed`: only failures for 72 hours or a 410, and deliveries have stopped',
       ),
     triggers: z.array(z.string()),
+    filters: filtersView
+      .nullable()
+      .describe('Which events of the triggers are delivered; null: all of them'),
+    content: z.enum(WEBHOOK_CONTENTS).describe(CONTENT_TEXT),
     version: z.literal('2.0'),
   })
   .meta({
@@ -84,6 +108,8 @@ export const webhookView = z
       callback_url: 'https://app.example.com/hooks/mail',
       state: 'active',
       triggers: ['job.successful', 'job.failed'],
+      filters: null,
+      content: 'ids',
       version: '2.0',
     },
   });

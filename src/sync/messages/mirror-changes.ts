@@ -3,7 +3,13 @@ import { unannounced } from '../../platform/changes/usual-webhooks.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { messageWebhook, type NotifiedMessage } from '../../mail/messages/message-webhooks.ts';
 import { threadChanges } from '../../mail/threading/refresh-threads.ts';
-import { type ChangedMessage, isFailed, isListed, type MirrorPlan, type NewMessage } from './mirror-plan.ts';
+import {
+  type ChangedMessage,
+  isFailed,
+  isListed,
+  type MirrorPlan,
+  type NewMessage,
+} from './mirror-plan.ts';
 import type { Written } from './mirror-writes.ts';
 
 /** The account whose mirror changes, and the time from which its changes count as new. */
@@ -26,7 +32,7 @@ type Base = Pick<ChangeRecord, 'applicationId' | 'accountId' | 'at'>;
  */
 export function changesOf(
   plan: MirrorPlan,
-  { threads, mergedThreads, rethreaded, fileIds }: Written,
+  { threads, mergedThreads, rethreaded, fileIds, entered }: Written,
   { account, newsSince, at }: MirrorOwner,
 ): ChangeRecord[] {
   const base: Base = { applicationId: account.applicationId, accountId: account.accountId, at };
@@ -56,9 +62,11 @@ export function changesOf(
         ofMerges({ ...base, object: draft ? 'draft' : 'message', objectId: id, event: 'modify' }),
       ),
     ...plan.added.map((message): ChangeRecord => {
-      const { id, threadId, draft, remote } = message;
+      const { id, threadId, draft, remote, from } = message;
       const news = isNewMail(message);
-      if (!draft) return created(base, { id, threadId, date: remote.receivedAt }, news);
+      const folders = entered.get(id) ?? [];
+      if (!draft)
+        return created(base, { id, threadId, date: remote.receivedAt, folders, from }, news);
       const change = { ...base, object: 'draft', objectId: id, event: 'create' } as const;
       return news ? change : unannounced(change);
     }),
@@ -68,7 +76,9 @@ export function changesOf(
       objectId,
       event: 'create',
     })),
-    ...visible.flatMap((change) => modified(base, change, isNews(change.known.date))),
+    ...visible.flatMap((change) =>
+      modified(base, change, entered.get(change.known.id) ?? [], isNews(change.known.date)),
+    ),
   ];
 }
 
@@ -86,19 +96,23 @@ function created(base: Base, message: NotifiedMessage, isNews: boolean): ChangeR
  * When a draft becomes a message, the log shows a deleted draft and a created message. The reverse
  * holds for a message that becomes a draft.
  */
-function modified(base: Base, { known, draft }: ChangedMessage, isNews: boolean): ChangeRecord[] {
+function modified(
+  base: Base,
+  { known, draft }: ChangedMessage,
+  entered: readonly string[],
+  isNews: boolean,
+): ChangeRecord[] {
+  const message = { ...known, folders: [...new Set([...known.folders, ...entered])] };
   const object = draft ? 'draft' : 'message';
   const change = { ...base, object, objectId: known.id, event: 'modify' } as const;
   if (known.draft !== draft) {
     const before = { ...base, objectId: known.id, event: 'delete' } as const;
-    if (known.draft) return [{ ...before, object: 'draft' }, created(base, known, isNews)];
-    const webhook = messageWebhook('message.deleted', known);
+    if (known.draft) return [{ ...before, object: 'draft' }, created(base, message, isNews)];
+    const webhook = messageWebhook('message.deleted', message);
     return [
       { ...before, object: 'message', webhook },
       { ...change, event: 'create' },
     ];
   }
-  return draft
-    ? [change]
-    : [{ ...change, webhook: messageWebhook('message.updated', known) }];
+  return draft ? [change] : [{ ...change, webhook: messageWebhook('message.updated', message) }];
 }

@@ -1,13 +1,14 @@
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../../platform/changes/change-log.ts';
-import { messageWebhook } from '../message-webhooks.ts';
+import { messageWebhook, type NotifiedMessage } from '../message-webhooks.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../../threading/refresh-threads.ts';
 import { deleteEmptyThreads, lockThreads } from '../../threading/store-threads.ts';
 
 const REMOVE = `
   delete from message where account_id = $1 and id = any($2::uuid[])
-  returning id, thread_id as "threadId", draft, deleting, date`;
+  returning id, thread_id as "threadId", draft, deleting, date, from_addresses as "from",
+    array(select folder_id from message_folder where message_id = message.id) as folders`;
 
 const DUPLICATES = `
   select id from message where account_id = $1 and provider_id = any($2::text[]) and id <> $3 order by id for update`;
@@ -18,13 +19,10 @@ export interface MirrorOwnerIds {
   applicationId: string;
 }
 
-interface RemovedMessage {
-  id: string;
-  threadId: string;
+interface RemovedMessage extends NotifiedMessage {
   draft: boolean;
   /** True for a hidden draft. Its deletion is already in the change log. */
   deleting: boolean;
-  date: Date;
 }
 
 /**
