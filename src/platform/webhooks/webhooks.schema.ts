@@ -60,9 +60,10 @@ export const createWebhookSchema = z
     id: 'CreateWebhook',
     example: {
       callback_url: 'https://app.example.com/hooks/mail',
-      triggers: ['job.successful', 'job.failed'],
+      triggers: ['message.created', 'message.updated'],
       state: 'active',
-      content: 'ids',
+      filters: { from_domains: ['example.com'] },
+      content: 'summary',
     },
   });
 export type CreateWebhook = z.infer<typeof createWebhookSchema>;
@@ -107,9 +108,9 @@ export const webhookView = z
       application_id: '4k2c7tq0h5v9w1x8y3z6a0b4d',
       callback_url: 'https://app.example.com/hooks/mail',
       state: 'active',
-      triggers: ['job.successful', 'job.failed'],
-      filters: null,
-      content: 'ids',
+      triggers: ['message.created', 'message.updated'],
+      filters: { from_domains: ['example.com'] },
+      content: 'summary',
       version: '2.0',
     },
   });

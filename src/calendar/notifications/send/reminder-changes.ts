@@ -11,10 +11,7 @@ export interface NotifiedReminder extends ReminderInfo {
 }
 
 /** The webhooks of reminders that were sent or failed; none for those of another status. */
-export function reminderChanges(
-  reminders: readonly NotifiedReminder[],
-  at: Date,
-): ChangeRecord[] {
+export function reminderChanges(reminders: readonly NotifiedReminder[], at: Date): ChangeRecord[] {
   return reminders.flatMap((reminder): ChangeRecord[] => {
     const { id: objectId, status, accountId, applicationId } = reminder;
     if (status !== 'sent' && status !== 'failed') return [];

@@ -48,7 +48,8 @@ export class EventContents {
   }
 
   /**
-   * The events with the content that a webhook wants in `attributes`, beside what is stored there.
+   * The events with the content that a webhook wants: a summary beside the stored attributes, or the
+   * object in their place.
    * `object_data.content` says which content an event really has: `ids` if the object does not
    * exist any more or the scopes of the account hide it, and `summary` if the full object would
    * make the events longer than 256 kB. Each kind of object of an account is read once.
@@ -111,7 +112,7 @@ function bodyWith(
   fields: Readonly<Record<string, unknown>>,
 ): Buffer {
   const { attributes: stored } = delta.object_data;
-  const attributes = content === 'ids' ? stored : { ...stored, ...fields };
+  const attributes = { ids: stored, summary: { ...stored, ...fields }, full: fields }[content];
   const data = { ...delta.object_data, attributes, content };
   return Buffer.from(JSON.stringify({ deltas: [{ ...delta, object_data: data }] }));
 }

@@ -390,10 +390,7 @@ interface StoredEvent {
 }
 
 /** The events of a row. */
-function eventsOf(
-  row: WebhookDeliveryRow,
-  { bodies, lengths }: LoadedDeliveries,
-): StoredEvent[] {
+function eventsOf(row: WebhookDeliveryRow, { bodies, lengths }: LoadedDeliveries): StoredEvent[] {
   let end = 0;
   return eventIdsOf(row).map((eventId, index) => {
     const length = lengths[index] ?? null;
