@@ -66,14 +66,3 @@ export function toFilters(given: z.infer<typeof filtersSchema> | null | undefine
   const { accounts = null, folders = null, from_domains: fromDomains = null } = given;
   return { accounts, folders, fromDomains };
 }
-
-/** @returns `null` if the webhook has no filter */
-export function toFiltersView(filters: WebhookFilters): z.infer<typeof filtersView> | null {
-  const { accounts, folders, fromDomains } = filters;
-  const view = {
-    ...(accounts ? { accounts } : {}),
-    ...(folders ? { folders } : {}),
-    ...(fromDomains ? { from_domains: fromDomains } : {}),
-  };
-  return Object.keys(view).length === 0 ? null : view;
-}

@@ -79,3 +79,37 @@ export function sameFilters(one: WebhookFilters, other: WebhookFilters): boolean
     JSON.stringify([accounts, folders, fromDomains].map((list) => list?.toSorted() ?? null));
   return text(one) === text(other);
 }
+
+/** The columns of a webhook that have its filters. */
+export interface FilterColumns {
+  filterAccounts?: string[] | null;
+  filterFolders?: string[] | null;
+  filterDomains?: string[] | null;
+}
+
+/** The filters of a stored webhook. */
+export function filtersOf(webhook: FilterColumns): WebhookFilters {
+  const { filterAccounts, filterFolders, filterDomains } = webhook;
+  return {
+    accounts: filterAccounts ?? null,
+    folders: filterFolders ?? null,
+    fromDomains: filterDomains ?? null,
+  };
+}
+
+/** The filters that are set, under their names in the API; `null` if there is none. */
+export function shownFilters(filters: WebhookFilters): ShownFilters | null {
+  const { accounts, folders, fromDomains } = filters;
+  const shown = {
+    ...(accounts ? { accounts } : {}),
+    ...(folders ? { folders } : {}),
+    ...(fromDomains ? { from_domains: fromDomains } : {}),
+  };
+  return Object.keys(shown).length === 0 ? null : shown;
+}
+
+interface ShownFilters {
+  accounts?: string[];
+  folders?: string[];
+  from_domains?: string[];
+}

@@ -1,7 +1,6 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn, timestampColumns } from '../database/base-columns.ts';
 import { ownedByApplication } from '../database/owner-keys.ts';
-import type { WebhookFilters } from './webhook-filters.ts';
 import { WEBHOOK_CONTENTS, WEBHOOK_STATES } from './webhook-state.ts';
 
 const WebhookSchema = defineEntity({
@@ -47,13 +46,3 @@ const WebhookSchema = defineEntity({
 /** A subscription of an application to triggers. */
 export class Webhook extends WebhookSchema.class {}
 WebhookSchema.setClass(Webhook);
-
-/** The filters of a stored webhook. */
-export function filtersOf(webhook: Webhook): WebhookFilters {
-  const { filterAccounts, filterFolders, filterDomains } = webhook;
-  return {
-    accounts: filterAccounts ?? null,
-    folders: filterFolders ?? null,
-    fromDomains: filterDomains ?? null,
-  };
-}

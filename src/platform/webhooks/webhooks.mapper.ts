@@ -1,7 +1,8 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../base/time/unix-seconds.ts';
 import type { StoredAttempt } from './delivery/delivery.repository.ts';
-import { filtersOf, type Webhook } from './webhook.entity.ts';
-import { toFilters, toFiltersView } from './webhook-filters.schema.ts';
+import { filtersOf, shownFilters } from './webhook-filters.ts';
+import type { Webhook } from './webhook.entity.ts';
+import { toFilters } from './webhook-filters.schema.ts';
 import type {
   CreateWebhook,
   DeliveryView,
@@ -31,7 +32,7 @@ export function toWebhookView(webhook: Webhook, clientId: string): WebhookView {
     callback_url: callbackUrl,
     state,
     triggers,
-    filters: toFiltersView(filtersOf(webhook)),
+    filters: shownFilters(filtersOf(webhook)),
     content,
     version: '2.0',
   };

@@ -25,10 +25,11 @@ import type { OwnerState, Trigger, WebhookContent } from './webhook-state.ts';
 import {
   assertFilterable,
   assertOwnAccounts,
+  filtersOf,
   sameFilters,
   type WebhookFilters,
 } from './webhook-filters.ts';
-import { filtersOf, Webhook } from './webhook.entity.ts';
+import { Webhook } from './webhook.entity.ts';
 import { WebhookExistsError } from './webhook.errors.ts';
 
 /** Data for a new webhook. */
