@@ -8,7 +8,7 @@ const VERBS = { create: 'created', modify: 'updated', delete: 'deleted' } as con
 /**
  * The webhook of a change: its own, or the usual one of its kind of object. Each change of a
  * thread, folder, label or draft has a usual one, and each deletion of a message.
- * @returns `null` if nobody is to be notified
+ * @returns `null` if the change has no webhook
  */
 export function webhookOf(change: ChangeRecord): ChangeWebhook | null {
   const { webhook, object, event, objectId } = change;

@@ -23,7 +23,8 @@ const JOB_BATCH = 500;
  *
  * - Revokes every access token.
  * - Deletes messages, threads, folders, files, calendars, events and mirrored contacts, and
- *   records each deletion in the change log, without webhooks. The mirror starts from the beginning.
+ *   records each deletion in the change log, without webhooks. The mirror starts from the
+ *   beginning.
  * - Cancels pending provider writes, and puts open messages on hold until they get a new time.
  * - Resets the circuit breaker, because its state describes the old server.
  */

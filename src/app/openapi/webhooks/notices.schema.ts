@@ -2,7 +2,8 @@ import { z } from 'zod';
 
 /*
  * What webhooks say in `object_data.attributes` and `object_data.metadata`. The modules that record
- * the changes build these objects; `test/e2e/webhook-triggers` compares deliveries with the schemas.
+ * the changes build these objects; `test/e2e/webhook-triggers` compares deliveries with the
+ * schemas.
  */
 
 const ID = '019aa1b2-0000-7000-8000-000000000001';

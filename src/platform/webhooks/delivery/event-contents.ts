@@ -48,11 +48,11 @@ export class EventContents {
   }
 
   /**
-   * The events with the content that a webhook wants: a summary beside the stored attributes, or the
-   * object in their place.
-   * `object_data.content` says which content an event really has: `ids` if the object does not
-   * exist any more or the scopes of the account hide it, and `summary` if the full object would
-   * make the events longer than 256 kB. Each kind of object of an account is read once.
+   * The events with the content that a webhook wants: a summary beside the stored attributes, or
+   * the object in their place. `object_data.content` says which content an event really has. It
+   * is `ids` if the object does not exist any more, or if the scopes of the account hide it. It is
+   * `summary` if the full object would make the events longer than 256 kB. Each kind of object of
+   * an account is read once.
    * @param bodies `webhook_event.body` of each event
    * @returns bodies of the same form and in the same order; for `ids` the bytes that were given
    */
