@@ -41,7 +41,14 @@ export async function queueEvents(
     const { id: accountId = '', applicationId = '' } = accounts[index % accounts.length] ?? {};
     const id = newId();
     const ids = { id, applicationId, accountId, trigger: TRIGGER, dedupe: `bench:${id}` } as const;
-    return { ...ids, body: sampleEvent(accountId, id), scopes: null, traceparent: null };
+    return {
+      ...ids,
+      body: sampleEvent(accountId, id),
+      scopes: null,
+      folders: [],
+      fromDomains: [],
+      traceparent: null,
+    };
   });
   await sql.query('begin');
   await queueDeliveries(

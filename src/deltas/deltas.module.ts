@@ -7,6 +7,7 @@ import { FilesModule } from '../mail/files/files.module.ts';
 import { FoldersModule } from '../mail/folders/folders.module.ts';
 import { MessagesModule } from '../mail/messages/messages.module.ts';
 import { ThreadsModule } from '../mail/threads/threads.module.ts';
+import { WebhooksModule } from '../platform/webhooks/webhooks.module.ts';
 import { CallerWatch } from './caller-watch.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { ChangedObjects } from './changed-objects.ts';
@@ -14,6 +15,7 @@ import { DeltaWaits } from './delta-waits.ts';
 import { DeltasController } from './deltas.controller.ts';
 import { DeltasRepository } from './deltas.repository.ts';
 import { DeltasService } from './deltas.service.ts';
+import { EventObjects } from './event-objects.ts';
 
 /** Reading the changes of an account. Modules that record changes only need `change-log.ts`. */
 @Module({
@@ -26,12 +28,14 @@ import { DeltasService } from './deltas.service.ts';
     EventsModule,
     ContactsModule,
     ThreadsModule,
+    WebhooksModule,
   ],
   controllers: [DeltasController],
   providers: [
     DeltasRepository,
     DeltasService,
     ChangedObjects,
+    EventObjects,
     ChangeWatch,
     CallerWatch,
     DeltaWaits,

@@ -14,6 +14,9 @@ import {
   createOpenApiDocument,
   openApiText,
 } from '../../src/app/openapi/document.ts';
+import { schemaName, WEBHOOKS } from '../../src/app/openapi/webhooks/webhook-operations.ts';
+import { TRIGGERS } from '../../src/platform/webhooks/webhook-state.ts';
+import { DocumentedApi } from '../support/examples/documented.ts';
 import { OperatorGuard } from '../../src/operator/access/operator.guard.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -249,6 +252,21 @@ describe('OpenAPI document', () => {
     expect(document.components?.schemas?.['JobStatus']).toMatchObject({
       properties: { original_data: { $ref: '#/components/schemas/OutboxOriginalData' } },
     });
+  });
+
+  it('has the webhook of each trigger, with an example that its schema allows', () => {
+    const webhooks = (document as unknown as Record<string, Record<string, unknown>>)[WEBHOOKS];
+    expect(Object.keys(webhooks ?? {})).toEqual(TRIGGERS);
+    const api = new DocumentedApi(document);
+    const schemas = document.components?.schemas ?? {};
+    for (const trigger of TRIGGERS) {
+      const name = schemaName(trigger);
+      const { example } = schemas[name] as { example?: object };
+      expect(example).toMatchObject({ deltas: [{ type: trigger }] });
+      expect([name, api.faultsOfSchema(name, example)]).toEqual([name, []]);
+      const other = JSON.parse(JSON.stringify(example).replaceAll(trigger, 'x.y')) as unknown;
+      expect(api.faultsOfSchema(name, other)).not.toEqual([]);
+    }
   });
 
   it('gives every response one usual shape, and names the others with their condition', () => {

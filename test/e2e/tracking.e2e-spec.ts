@@ -7,6 +7,7 @@ import { notificationsOf } from '../../src/mail/tracking/mirrored-mail.ts';
 import { pruneTrackedMessages } from '../../src/mail/tracking/prune-tracked-messages.ts';
 import { TrackingTokens } from '../../src/mail/tracking/tracking-tokens.ts';
 import { deliver } from '../support/deliver.ts';
+import { eventsAt, undocumented } from '../support/delivered-events.ts';
 import {
   createAccount,
   createApplication,
@@ -690,6 +691,12 @@ describe('tracking', () => {
       expect(all).toContain(bounced?.object_data.metadata['report_message_id']);
       expect(bouncesOf(copy.id)).toHaveLength(1);
     });
+  });
+
+  it('sends notifications of the documented shape', () => {
+    const events = eventsAt(receiver);
+    expect(new Set(events.map(({ type }) => type)).size).toBe(4);
+    expect(undocumented(server, events)).toEqual([]);
   });
 
   it('refuses invalid tracking settings', async () => {

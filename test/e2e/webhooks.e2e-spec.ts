@@ -59,6 +59,8 @@ describe('webhooks', () => {
         callback_url: `${receiver.origin}/hook`,
         state: 'active',
         triggers: ['job.successful', 'job.failed'],
+        filters: null,
+        content: 'ids',
         version: '2.0',
       });
       expect(receiver.received).toHaveLength(1);

@@ -7,6 +7,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
+import { type DeliveredEvent, undocumented } from '../support/delivered-events.ts';
 import { Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
@@ -84,9 +85,12 @@ describe("an access token used to spend the operator's money", () => {
       `select body from webhook_event where application_id = $1 and type = 'quota.reached'`,
       [application.id],
     );
-    return rows.map(({ body }) => {
-      const { account_id, attributes } = JSON.parse(body.toString()).deltas[0].object_data;
-      return { account_id, quota: attributes.quota, per: attributes.per };
+    const events = rows.map(
+      ({ body }) => (JSON.parse(body.toString()) as { deltas: [DeliveredEvent] }).deltas[0],
+    );
+    expect(undocumented(server, events)).toEqual([]);
+    return events.map(({ object_data: { account_id, attributes } }) => {
+      return { account_id, quota: attributes?.['quota'], per: attributes?.['per'] };
     });
   };
 

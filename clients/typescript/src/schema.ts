@@ -2217,6 +2217,340 @@ export interface components {
             sync_state: "initializing" | "downloading" | "running" | "partial" | "invalid" | "stopped" | "sync-error";
         };
         /**
+         * @description A user has connected the account, or signed in again
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "account",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "account"
+         *           },
+         *           "type": "account.connected"
+         *         }
+         *       ]
+         *     }
+         */
+        AccountConnectedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "account";
+                object_data: components["schemas"]["AccountConnectedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "account.connected";
+            }[];
+        };
+        /** @description The object that the event is about */
+        AccountConnectedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "account";
+        };
+        /**
+         * @description The user has to sign in again
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "account",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "reason": "535 5.7.8 Authentication failed",
+         *               "sign_in_url": "https://carillon.example.com/oauth/authorize?client_id=4k2c7tq0h5v9w1x8y3z6a0b4d&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&response_type=code&provider=imap&login_hint=ada%40example.com"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "account"
+         *           },
+         *           "type": "account.invalid"
+         *         }
+         *       ]
+         *     }
+         */
+        AccountInvalidWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "account";
+                object_data: components["schemas"]["AccountRunningWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "account.invalid";
+            }[];
+        };
+        /**
+         * @description What proves the address has changed
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "account",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "address_proven": true,
+         *               "proof": "oauth"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "account"
+         *           },
+         *           "type": "account.proof_changed"
+         *         }
+         *       ]
+         *     }
+         */
+        AccountProofChangedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "account";
+                object_data: components["schemas"]["AccountProofChangedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "account.proof_changed";
+            }[];
+        };
+        /** @description The object that the event is about */
+        AccountProofChangedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Whether the mailbox belongs to the address */
+                address_proven: boolean;
+                /** @description What proves it; null if nothing does */
+                proof: string | null;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "account";
+        };
+        /**
+         * @description The account is synchronised
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "account",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "reason": "535 5.7.8 Authentication failed",
+         *               "sign_in_url": "https://carillon.example.com/oauth/authorize?client_id=4k2c7tq0h5v9w1x8y3z6a0b4d&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&response_type=code&provider=imap&login_hint=ada%40example.com"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "account"
+         *           },
+         *           "type": "account.running"
+         *         }
+         *       ]
+         *     }
+         */
+        AccountRunningWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "account";
+                object_data: components["schemas"]["AccountRunningWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "account.running";
+            }[];
+        };
+        /** @description The object that the event is about */
+        AccountRunningWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Why the account has this state; null if all is well */
+                reason: string | null;
+                /** @description Page on which the user can sign in again; null if that does not help, or if the application has registered no redirect address */
+                sign_in_url: string | null;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "account";
+        };
+        /**
+         * @description The account was cancelled or deleted
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "account",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "reason": "535 5.7.8 Authentication failed",
+         *               "sign_in_url": "https://carillon.example.com/oauth/authorize?client_id=4k2c7tq0h5v9w1x8y3z6a0b4d&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&response_type=code&provider=imap&login_hint=ada%40example.com"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "account"
+         *           },
+         *           "type": "account.stopped"
+         *         }
+         *       ]
+         *     }
+         */
+        AccountStoppedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "account";
+                object_data: components["schemas"]["AccountRunningWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "account.stopped";
+            }[];
+        };
+        /**
+         * @description The account cannot be synchronised
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "account",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "reason": "535 5.7.8 Authentication failed",
+         *               "sign_in_url": "https://carillon.example.com/oauth/authorize?client_id=4k2c7tq0h5v9w1x8y3z6a0b4d&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&response_type=code&provider=imap&login_hint=ada%40example.com"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "account"
+         *           },
+         *           "type": "account.sync_error"
+         *         }
+         *       ]
+         *     }
+         */
+        AccountSyncErrorWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "account";
+                object_data: components["schemas"]["AccountRunningWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "account.sync_error";
+            }[];
+        };
+        /**
          * @example {
          *       "email": "bo@example.test",
          *       "name": "Bo"
@@ -2842,6 +3176,195 @@ export interface components {
             /** @description IANA name */
             timezone: string | null;
         };
+        /**
+         * @description A new calendar
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "calendar",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "project": "apollo"
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "calendar"
+         *           },
+         *           "type": "calendar.created"
+         *         }
+         *       ]
+         *     }
+         */
+        CalendarCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "calendar";
+                object_data: components["schemas"]["CalendarCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "calendar.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        CalendarCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "calendar";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Name */
+                name: string;
+                /** @description Whether it cannot be changed */
+                read_only: boolean;
+                /** @description IANA name */
+                timezone: string | null;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "calendar";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Calendar"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "calendar";
+        };
+        /**
+         * @description A deleted calendar
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "calendar",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "project": "apollo"
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "calendar"
+         *           },
+         *           "type": "calendar.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        CalendarDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "calendar";
+                object_data: components["schemas"]["CalendarDeletedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "calendar.deleted";
+            }[];
+        };
+        /** @description The object that the event is about */
+        CalendarDeletedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "calendar";
+        };
         CalendarFeed: {
             /** @description Id of the calendar */
             calendar_id: string;
@@ -2854,6 +3377,46 @@ export interface components {
             object: "feed";
             /** @description Only in the response that creates the URL, because the URL is not stored */
             url?: string;
+        };
+        /**
+         * @description A changed calendar
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "calendar",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "project": "apollo"
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "calendar"
+         *           },
+         *           "type": "calendar.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        CalendarUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "calendar";
+                object_data: components["schemas"]["CalendarCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "calendar.updated";
+            }[];
         };
         /** @example {} */
         CancelOutboxMessage: {
@@ -3660,6 +4223,202 @@ export interface components {
             }[];
         };
         /**
+         * @description A new contact
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "contact",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "contact"
+         *           },
+         *           "type": "contact.created"
+         *         }
+         *       ]
+         *     }
+         */
+        ContactCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "contact";
+                object_data: components["schemas"]["ContactCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "contact.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        ContactCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "contact";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Company */
+                company_name: string | null;
+                /** @description Email addresses */
+                emails: {
+                    /** @description Email address */
+                    email: string;
+                    /** @description Kind */
+                    type: string | null;
+                }[];
+                /** @description Given name */
+                given_name: string | null;
+                /** @description Family name */
+                surname: string | null;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "contact";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Contact"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "contact";
+        };
+        /**
+         * @description A deleted contact
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "contact",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "contact"
+         *           },
+         *           "type": "contact.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        ContactDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "contact";
+                object_data: components["schemas"]["ContactDeletedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "contact.deleted";
+            }[];
+        };
+        /** @description The object that the event is about */
+        ContactDeletedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "contact";
+        };
+        /**
          * @example {
          *       "account_id": "019aa1b2-0000-7000-8000-000000000001",
          *       "id": "019aa1b2-0000-7000-8000-000000000004",
@@ -3682,6 +4441,44 @@ export interface components {
             object: "contact_group";
             /** @description Full name of the group; levels are separated by `/` */
             path: string;
+        };
+        /**
+         * @description A changed contact
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "contact",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "contact"
+         *           },
+         *           "type": "contact.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        ContactUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "contact";
+                object_data: components["schemas"]["ContactCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "contact.updated";
+            }[];
         };
         /**
          * @example {
@@ -4580,10 +5377,16 @@ export interface components {
         /**
          * @example {
          *       "callback_url": "https://app.example.com/hooks/mail",
+         *       "content": "summary",
+         *       "filters": {
+         *         "from_domains": [
+         *           "example.com"
+         *         ]
+         *       },
          *       "state": "active",
          *       "triggers": [
-         *         "job.successful",
-         *         "job.failed"
+         *         "message.created",
+         *         "message.updated"
          *       ]
          *     }
          */
@@ -4594,6 +5397,21 @@ export interface components {
              */
             callback_url: string;
             /**
+             * @description What deliveries say about the object of an event: `ids` names it, `summary` has some of its fields, `full` all that its own endpoint shows. The scopes of the account limit what is shown
+             * @example summary
+             * @enum {string|null}
+             */
+            content?: "ids" | "summary" | "full" | null;
+            /**
+             * @description Which events of the triggers are delivered; all filters must match
+             * @example {
+             *       "from_domains": [
+             *         "example.com"
+             *       ]
+             *     }
+             */
+            filters?: components["schemas"]["CreateWebhookFilters"] | null;
+            /**
              * @description `inactive`: nothing is delivered
              * @example active
              * @enum {string|null}
@@ -4602,11 +5420,34 @@ export interface components {
             /**
              * @description Changes that are delivered
              * @example [
-             *       "job.successful",
-             *       "job.failed"
+             *       "message.created",
+             *       "message.updated"
              *     ]
              */
-            triggers: ("account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "message.created" | "message.opened" | "message.updated" | "message.link_clicked" | "message.bounced" | "thread.replied" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached")[];
+            triggers: ("account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "grant.created" | "grant.updated" | "grant.expired" | "grant.deleted" | "message.created" | "message.opened" | "message.updated" | "message.deleted" | "message.link_clicked" | "message.bounced" | "thread.created" | "thread.updated" | "thread.deleted" | "thread.replied" | "folder.created" | "folder.updated" | "folder.deleted" | "label.created" | "label.updated" | "label.deleted" | "draft.created" | "draft.updated" | "draft.deleted" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "reminder.sent" | "reminder.failed" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached")[];
+        };
+        CreateWebhookFilters: {
+            /**
+             * @description Only events of these accounts of the application
+             * @example [
+             *       "019aa1b2-0000-7000-8000-00000000000a"
+             *     ]
+             */
+            accounts?: string[] | null;
+            /**
+             * @description Only events about messages that are, or were before the change, in one of these folders or labels, and about these folders themselves
+             * @example [
+             *       "019aa1b2-0000-7000-8000-00000000000a"
+             *     ]
+             */
+            folders?: string[] | null;
+            /**
+             * @description Only events about messages whose sender has an address at one of these domains; subdomains are other domains
+             * @example [
+             *       "example.com"
+             *     ]
+             */
+            from_domains?: string[] | null;
         };
         /**
          * @example {
@@ -4839,6 +5680,239 @@ export interface components {
             warnings?: string[];
         };
         /**
+         * @description A new draft
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "draft",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "draft"
+         *           },
+         *           "type": "draft.created"
+         *         }
+         *       ]
+         *     }
+         */
+        DraftCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "draft";
+                object_data: components["schemas"]["DraftCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "draft.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        DraftCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "draft";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Time of receipt; for sent mail the time of sending */
+                date: number;
+                /** @description The beginning of the text, at most 191 characters */
+                snippet: string;
+                /** @description Subject */
+                subject: string;
+                /** @description Id of the thread */
+                thread_id: string;
+                /** @description Recipients */
+                to: components["schemas"]["Address"][];
+                /** @description 0 for a new draft; grows with each change of its content */
+                version: number;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "draft";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Draft"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "draft";
+        };
+        /**
+         * @description A deleted draft
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "draft",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "draft"
+         *           },
+         *           "type": "draft.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        DraftDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "draft";
+                object_data: components["schemas"]["DraftDeletedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "draft.deleted";
+            }[];
+        };
+        /** @description The object that the event is about */
+        DraftDeletedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "draft";
+        };
+        /**
+         * @description A changed draft
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "draft",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "draft"
+         *           },
+         *           "type": "draft.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        DraftUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "draft";
+                object_data: components["schemas"]["DraftCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "draft.updated";
+            }[];
+        };
+        /**
          * @example {
          *       "message": "Couldn't find calendar 019aa1b2-0000-7000-8000-000000000001",
          *       "type": "invalid_request_error"
@@ -4942,6 +6016,224 @@ export interface components {
              */
             warnings?: string[];
             when: components["schemas"]["When"];
+        };
+        /**
+         * @description A new event
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "event",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "calendar_id": "019aa1b2-0000-7000-8000-000000000002",
+         *               "created_before_account_connection": false
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "project": "apollo"
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "event"
+         *           },
+         *           "type": "event.created"
+         *         }
+         *       ]
+         *     }
+         */
+        EventCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "event";
+                object_data: components["schemas"]["EventCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "event.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        EventCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Id of its calendar */
+                calendar_id: string;
+                /**
+                 * @description Always false
+                 * @enum {boolean}
+                 */
+                created_before_account_connection: false;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "event";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Whether the time of the event counts as busy */
+                busy: boolean;
+                /** @description Id of the calendar */
+                calendar_id: string;
+                /**
+                 * @description Always false
+                 * @enum {boolean}
+                 */
+                created_before_account_connection: false;
+                /** @description Place */
+                location: string;
+                /**
+                 * @description Status of the object
+                 * @enum {string}
+                 */
+                status: "confirmed" | "tentative" | "cancelled";
+                /** @description Title */
+                title: string;
+                when: components["schemas"]["When"];
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "event";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Event"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "event";
+        };
+        /**
+         * @description A deleted event
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "event",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "calendar_id": "019aa1b2-0000-7000-8000-000000000002",
+         *               "created_before_account_connection": false
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "project": "apollo"
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "event"
+         *           },
+         *           "type": "event.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        EventDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "event";
+                object_data: components["schemas"]["EventDeletedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "event.deleted";
+            }[];
+        };
+        /** @description The object that the event is about */
+        EventDeletedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Id of its calendar */
+                calendar_id: string;
+                /**
+                 * @description Always false
+                 * @enum {boolean}
+                 */
+                created_before_account_connection: false;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "event";
         };
         EventNotification: {
             /** @description Text of the message, HTML */
@@ -5285,6 +6577,49 @@ export interface components {
             when?: components["schemas"]["WhenInput"] | null;
         };
         /**
+         * @description A changed event
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "event",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "calendar_id": "019aa1b2-0000-7000-8000-000000000002",
+         *               "created_before_account_connection": false
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "project": "apollo"
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "event"
+         *           },
+         *           "type": "event.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        EventUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "event";
+                object_data: components["schemas"]["EventCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "event.updated";
+            }[];
+        };
+        /**
          * @example {
          *       "client_id": "5f2p0a8k3n1m7q9w4e6r2t8yx",
          *       "client_secret": "the-client-secret",
@@ -5460,6 +6795,231 @@ export interface components {
              */
             object: "folder";
         };
+        /**
+         * @description A new folder
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "folder",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "folder"
+         *           },
+         *           "type": "folder.created"
+         *         }
+         *       ]
+         *     }
+         */
+        FolderCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "folder";
+                object_data: components["schemas"]["FolderCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "folder.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        FolderCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "folder";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Name to show to people */
+                display_name: string;
+                /** @description inbox, sent, drafts, trash, spam, archive, all or important; null for user-made folders */
+                name: string | null;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "folder";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Folder"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "folder";
+        };
+        /**
+         * @description A deleted folder
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "folder",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "folder"
+         *           },
+         *           "type": "folder.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        FolderDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "folder";
+                object_data: components["schemas"]["FolderDeletedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "folder.deleted";
+            }[];
+        };
+        /** @description The object that the event is about */
+        FolderDeletedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "folder";
+        };
+        /**
+         * @description A changed folder
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "folder",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "folder"
+         *           },
+         *           "type": "folder.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        FolderUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "folder";
+                object_data: components["schemas"]["FolderCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "folder.updated";
+            }[];
+        };
         FreeBusy: {
             /** @description Only for people requested by calendar */
             calendar_id?: string;
@@ -5610,6 +7170,119 @@ export interface components {
             /** @description Browser with which the account was connected; null if unknown */
             user_agent: string;
         };
+        /**
+         * @description A user has connected an account for the first time
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "grant",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "grant_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "provider": "imap"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "grant"
+         *           },
+         *           "type": "grant.created"
+         *         }
+         *       ]
+         *     }
+         */
+        GrantCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "grant";
+                object_data: components["schemas"]["GrantCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "grant.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        GrantCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Id of the grant, which is the id of the account */
+                grant_id: string;
+                /** @description Provider of the account */
+                provider: string;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "grant";
+        };
+        /**
+         * @description A grant was deleted
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "grant",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "grant_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "provider": "imap"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "grant"
+         *           },
+         *           "type": "grant.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        GrantDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "grant";
+                object_data: components["schemas"]["GrantCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "grant.deleted";
+            }[];
+        };
         GrantEnvelope: {
             data: components["schemas"]["SingleGrant"];
             /**
@@ -5617,6 +7290,84 @@ export interface components {
              * @enum {boolean}
              */
             success: true;
+        };
+        /**
+         * @description A grant does not work until its user signs in
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "grant",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "grant_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "provider": "imap",
+         *               "reason": "535 5.7.8 Authentication failed",
+         *               "sign_in_url": "https://carillon.example.com/oauth/authorize?client_id=4k2c7tq0h5v9w1x8y3z6a0b4d&redirect_uri=https%3A%2F%2Fapp.example.com%2Fcallback&response_type=code&provider=imap&login_hint=ada%40example.com"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "grant"
+         *           },
+         *           "type": "grant.expired"
+         *         }
+         *       ]
+         *     }
+         */
+        GrantExpiredWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "grant";
+                object_data: components["schemas"]["GrantExpiredWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "grant.expired";
+            }[];
+        };
+        /** @description The object that the event is about */
+        GrantExpiredWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Id of the grant, which is the id of the account */
+                grant_id: string;
+                /** @description Provider of the account */
+                provider: string;
+                /** @description Why the account has this state; null if all is well */
+                reason: string | null;
+                /** @description Page on which the user can sign in again; null if that does not help, or if the application has registered no redirect address */
+                sign_in_url: string | null;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "grant";
         };
         GrantList: {
             /** @description The object or list asked for */
@@ -5633,6 +7384,81 @@ export interface components {
          */
         GrantMetadataInput: {
             [key: string]: string | number | boolean;
+        };
+        /**
+         * @description A grant was changed, or signed in again
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "grant",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "grant_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "provider": "imap",
+         *               "reauthenticated": true
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "grant"
+         *           },
+         *           "type": "grant.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        GrantUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "grant";
+                object_data: components["schemas"]["GrantUpdatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "grant.updated";
+            }[];
+        };
+        /** @description The object that the event is about */
+        GrantUpdatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Id of the grant, which is the id of the account */
+                grant_id: string;
+                /** @description Provider of the account */
+                provider: string;
+                /** @description Whether the user has signed in again; else its settings, metadata or scopes changed */
+                reauthenticated: boolean;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "grant";
         };
         /**
          * @example {
@@ -5871,6 +7697,150 @@ export interface components {
             started_at: number;
         };
         /**
+         * @description A job was cancelled
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "job_status",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "action": "new_outbox",
+         *               "extras": {
+         *                 "original_send_at": 1795255200,
+         *                 "reason": "550 5.1.1 User unknown",
+         *                 "send_at": 1795255200
+         *               },
+         *               "job_status_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "message_id": null,
+         *               "thread_id": null
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "job_status"
+         *           },
+         *           "type": "job.cancelled"
+         *         }
+         *       ]
+         *     }
+         */
+        JobCancelledWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "job_status";
+                object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "job.cancelled";
+            }[];
+        };
+        /**
+         * @description A job is tried again later
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "job_status",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "action": "new_outbox",
+         *               "extras": {
+         *                 "original_send_at": 1795255200,
+         *                 "reason": "550 5.1.1 User unknown",
+         *                 "send_at": 1795255200
+         *               },
+         *               "job_status_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "message_id": null,
+         *               "thread_id": null
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "job_status"
+         *           },
+         *           "type": "job.delayed"
+         *         }
+         *       ]
+         *     }
+         */
+        JobDelayedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "job_status";
+                object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "job.delayed";
+            }[];
+        };
+        /**
+         * @description A job has failed
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "job_status",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "action": "new_outbox",
+         *               "extras": {
+         *                 "original_send_at": 1795255200,
+         *                 "reason": "550 5.1.1 User unknown",
+         *                 "send_at": 1795255200
+         *               },
+         *               "job_status_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "message_id": null,
+         *               "thread_id": null
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "job_status"
+         *           },
+         *           "type": "job.failed"
+         *         }
+         *       ]
+         *     }
+         */
+        JobFailedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "job_status";
+                object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "job.failed";
+            }[];
+        };
+        /**
          * @example {
          *       "job_status_id": "019aa1b2-0000-7000-8000-000000000001"
          *     }
@@ -5950,6 +7920,109 @@ export interface components {
             thread_id?: string | null;
         };
         /**
+         * @description A job has succeeded
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "job_status",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "action": "new_outbox",
+         *               "extras": {
+         *                 "original_send_at": 1795255200,
+         *                 "reason": "550 5.1.1 User unknown",
+         *                 "send_at": 1795255200
+         *               },
+         *               "job_status_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "message_id": null,
+         *               "thread_id": null
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "job_status"
+         *           },
+         *           "type": "job.successful"
+         *         }
+         *       ]
+         *     }
+         */
+        JobSuccessfulWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "job_status";
+                object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "job.successful";
+            }[];
+        };
+        /** @description The object that the event is about */
+        JobSuccessfulWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description What the job does */
+                action: string;
+                /** @description Present for failed, delayed and cancelled jobs, and if recipients refused */
+                extras?: {
+                    /** @description Its first send time */
+                    original_send_at: number | null;
+                    /** @description Why the job has this state */
+                    reason: string | null;
+                    /** @description The first 100 recipients who refused the message */
+                    refused?: {
+                        /** @description Address of the recipient */
+                        email: string;
+                        /** @description Why it was refused */
+                        reason: string;
+                    }[];
+                    /** @description When the message is or was to be sent */
+                    send_at: number | null;
+                };
+                /** @description Id of the object that the job changes; absent with `new_outbox` */
+                id?: string | null;
+                /** @description Same as `object_data.id` */
+                job_status_id: string;
+                /** @description The sent message, after `job.successful`; else null */
+                message_id?: string | null;
+                /** @description Kind of object that the job changes; absent with `new_outbox` */
+                object?: string | null;
+                /** @description Thread of the sent message; null as `message_id` */
+                thread_id?: string | null;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "job_status";
+        };
+        /**
          * @example {
          *       "account_id": "019aa1b2-0000-7000-8000-000000000002",
          *       "display_name": "Invoices",
@@ -5974,6 +8047,231 @@ export interface components {
              * @enum {string}
              */
             object: "label";
+        };
+        /**
+         * @description A new label
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "label",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "label"
+         *           },
+         *           "type": "label.created"
+         *         }
+         *       ]
+         *     }
+         */
+        LabelCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "label";
+                object_data: components["schemas"]["LabelCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "label.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        LabelCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "label";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Name to show to people */
+                display_name: string;
+                /** @description inbox, sent, drafts, trash, spam, archive, all or important; null for user-made folders */
+                name: string | null;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "label";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Label"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "label";
+        };
+        /**
+         * @description A deleted label
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "label",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "label"
+         *           },
+         *           "type": "label.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        LabelDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "label";
+                object_data: components["schemas"]["LabelDeletedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "label.deleted";
+            }[];
+        };
+        /** @description The object that the event is about */
+        LabelDeletedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "label";
+        };
+        /**
+         * @description A changed label
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "label",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "label"
+         *           },
+         *           "type": "label.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        LabelUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "label";
+                object_data: components["schemas"]["LabelCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "label.updated";
+            }[];
         };
         /**
          * @description A sign-in that waits for the user
@@ -6130,6 +8428,430 @@ export interface components {
             warnings?: string[];
         };
         /**
+         * @description A message did not arrive
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "message",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "bounce_reason": "User unknown",
+         *               "bounced_addresses": [
+         *                 "bo@example.test"
+         *               ],
+         *               "code": "5.1.1",
+         *               "message_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "recipients": [
+         *                 {
+         *                   "code": "5.1.1",
+         *                   "email": "bo@example.test",
+         *                   "type": "hard"
+         *                 }
+         *               ],
+         *               "report_message_id": "019aa1b2-0000-7000-8000-000000000003",
+         *               "thread_id": "019aa1b2-0000-7000-8000-000000000002",
+         *               "timestamp": 1795255200,
+         *               "type": "hard"
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "message"
+         *           },
+         *           "type": "message.bounced"
+         *         }
+         *       ]
+         *     }
+         */
+        MessageBouncedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "message";
+                object_data: components["schemas"]["MessageBouncedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "message.bounced";
+            }[];
+        };
+        /** @description The object that the event is about */
+        MessageBouncedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description Text of the report */
+                bounce_reason: string;
+                /** @description Recipients who did not get the message */
+                bounced_addresses: string[];
+                /** @description Enhanced status or SMTP code; null if unknown */
+                code: string | null;
+                /** @description The message that bounced */
+                message_id: string;
+                /** @description `email`, `type`, `code`, `smtp_code` and `text` of each of them */
+                recipients: {
+                    [key: string]: unknown;
+                }[];
+                /** @description The report */
+                report_message_id: string;
+                /** @description Its thread */
+                thread_id: string;
+                /** @description When the report arrived, in Unix seconds */
+                timestamp: number;
+                /**
+                 * @description `soft`: it may arrive later
+                 * @enum {string}
+                 */
+                type: "hard" | "soft";
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Time of receipt; for sent mail the time of sending */
+                date: number;
+                /** @description Senders */
+                from: components["schemas"]["Address"][];
+                /** @description The beginning of the text, at most 191 characters */
+                snippet: string;
+                /** @description Whether it has a star */
+                starred: boolean;
+                /** @description Subject */
+                subject: string;
+                /** @description Id of the thread */
+                thread_id: string;
+                /** @description Recipients */
+                to: components["schemas"]["Address"][];
+                /** @description Whether it is unread */
+                unread: boolean;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description Text of the report */
+                bounce_reason: string;
+                /** @description Recipients who did not get the message */
+                bounced_addresses: string[];
+                /** @description Enhanced status or SMTP code; null if unknown */
+                code: string | null;
+                /** @description The message that bounced */
+                message_id: string;
+                /** @description `email`, `type`, `code`, `smtp_code` and `text` of each of them */
+                recipients: {
+                    [key: string]: unknown;
+                }[];
+                /** @description The report */
+                report_message_id: string;
+                /** @description Its thread */
+                thread_id: string;
+                /** @description When the report arrived, in Unix seconds */
+                timestamp: number;
+                /**
+                 * @description `soft`: it may arrive later
+                 * @enum {string}
+                 */
+                type: "hard" | "soft";
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Message"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description Text of the report */
+                bounce_reason: string;
+                /** @description Recipients who did not get the message */
+                bounced_addresses: string[];
+                /** @description Enhanced status or SMTP code; null if unknown */
+                code: string | null;
+                /** @description The message that bounced */
+                message_id: string;
+                /** @description `email`, `type`, `code`, `smtp_code` and `text` of each of them */
+                recipients: {
+                    [key: string]: unknown;
+                }[];
+                /** @description The report */
+                report_message_id: string;
+                /** @description Its thread */
+                thread_id: string;
+                /** @description When the report arrived, in Unix seconds */
+                timestamp: number;
+                /**
+                 * @description `soft`: it may arrive later
+                 * @enum {string}
+                 */
+                type: "hard" | "soft";
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        };
+        /**
+         * @description A new message
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "message",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "received_date": 1795255200,
+         *               "thread_id": "019aa1b2-0000-7000-8000-000000000002"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "message"
+         *           },
+         *           "type": "message.created"
+         *         }
+         *       ]
+         *     }
+         */
+        MessageCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "message";
+                object_data: components["schemas"]["MessageCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "message.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        MessageCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description When the message was received, in Unix seconds */
+                received_date: number;
+                /** @description Id of its thread */
+                thread_id: string;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Time of receipt; for sent mail the time of sending */
+                date: number;
+                /** @description Senders */
+                from: components["schemas"]["Address"][];
+                /** @description When the message was received, in Unix seconds */
+                received_date: number;
+                /** @description The beginning of the text, at most 191 characters */
+                snippet: string;
+                /** @description Whether it has a star */
+                starred: boolean;
+                /** @description Subject */
+                subject: string;
+                /** @description Id of the thread */
+                thread_id: string;
+                /** @description Recipients */
+                to: components["schemas"]["Address"][];
+                /** @description Whether it is unread */
+                unread: boolean;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Message"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        };
+        /**
+         * @description A deleted message
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "message",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "received_date": 1795255200,
+         *               "thread_id": "019aa1b2-0000-7000-8000-000000000002"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "message"
+         *           },
+         *           "type": "message.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        MessageDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "message";
+                object_data: components["schemas"]["MessageDeletedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "message.deleted";
+            }[];
+        };
+        /** @description The object that the event is about */
+        MessageDeletedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description When the message was received, in Unix seconds */
+                received_date: number;
+                /** @description Id of its thread */
+                thread_id: string;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        };
+        /**
          * @example {
          *       "content_disposition": "attachment",
          *       "content_type": "text/plain",
@@ -6174,6 +8896,243 @@ export interface components {
             "Message-Id": string | null;
             /** @description Message-IDs of the conversation, the oldest first */
             References: string[];
+        };
+        /**
+         * @description A link of a message was clicked
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "message",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "count": 1,
+         *               "link_data": [
+         *                 {
+         *                   "count": 1,
+         *                   "url": "https://example.com/"
+         *                 }
+         *               ],
+         *               "message_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "payload": "order-17",
+         *               "recents": [
+         *                 {
+         *                   "id": 0,
+         *                   "ip": "192.0.2.7",
+         *                   "link_index": 0,
+         *                   "timestamp": 1795255200,
+         *                   "user_agent": "Mail/1.0"
+         *                 }
+         *               ],
+         *               "sender_app_id": "4k2c7tq0h5v9w1x8y3z6a0b4d",
+         *               "timestamp": 1795255200
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "message"
+         *           },
+         *           "type": "message.link_clicked"
+         *         }
+         *       ]
+         *     }
+         */
+        MessageLinkClickedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "message";
+                object_data: components["schemas"]["MessageLinkClickedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "message.link_clicked";
+            }[];
+        };
+        /** @description The object that the event is about */
+        MessageLinkClickedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description How often it has happened */
+                count: number;
+                /** @description The links of the message */
+                link_data: {
+                    /** @description How often it was clicked */
+                    count: number;
+                    /** @description Target of the link */
+                    url: string;
+                }[];
+                /** @description The tracked message */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The last 50 clicks, newest first */
+                recents: {
+                    /** @description Number of the visit, from 0 */
+                    id: number;
+                    /** @description Address of the visitor */
+                    ip: string;
+                    /** @description Position in `link_data` */
+                    link_index: number;
+                    /** @description When it happened, in Unix seconds */
+                    timestamp: number;
+                    /** @description Program of the visitor */
+                    user_agent: string;
+                }[];
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description When it happened, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Time of receipt; for sent mail the time of sending */
+                date: number;
+                /** @description Senders */
+                from: components["schemas"]["Address"][];
+                /** @description The beginning of the text, at most 191 characters */
+                snippet: string;
+                /** @description Whether it has a star */
+                starred: boolean;
+                /** @description Subject */
+                subject: string;
+                /** @description Id of the thread */
+                thread_id: string;
+                /** @description Recipients */
+                to: components["schemas"]["Address"][];
+                /** @description Whether it is unread */
+                unread: boolean;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description How often it has happened */
+                count: number;
+                /** @description The links of the message */
+                link_data: {
+                    /** @description How often it was clicked */
+                    count: number;
+                    /** @description Target of the link */
+                    url: string;
+                }[];
+                /** @description The tracked message */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The last 50 clicks, newest first */
+                recents: {
+                    /** @description Number of the visit, from 0 */
+                    id: number;
+                    /** @description Address of the visitor */
+                    ip: string;
+                    /** @description Position in `link_data` */
+                    link_index: number;
+                    /** @description When it happened, in Unix seconds */
+                    timestamp: number;
+                    /** @description Program of the visitor */
+                    user_agent: string;
+                }[];
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description When it happened, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Message"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description How often it has happened */
+                count: number;
+                /** @description The links of the message */
+                link_data: {
+                    /** @description How often it was clicked */
+                    count: number;
+                    /** @description Target of the link */
+                    url: string;
+                }[];
+                /** @description The tracked message */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The last 50 clicks, newest first */
+                recents: {
+                    /** @description Number of the visit, from 0 */
+                    id: number;
+                    /** @description Address of the visitor */
+                    ip: string;
+                    /** @description Position in `link_data` */
+                    link_index: number;
+                    /** @description When it happened, in Unix seconds */
+                    timestamp: number;
+                    /** @description Program of the visitor */
+                    user_agent: string;
+                }[];
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description When it happened, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
         };
         MessageOfThread: {
             /** @description Id of the account */
@@ -6238,6 +9197,209 @@ export interface components {
             warnings?: string[];
         };
         /**
+         * @description A tracked message was opened
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "message",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "count": 1,
+         *               "message_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "payload": "order-17",
+         *               "recents": [
+         *                 {
+         *                   "id": 0,
+         *                   "ip": "192.0.2.7",
+         *                   "timestamp": 1795255200,
+         *                   "user_agent": "Mail/1.0"
+         *                 }
+         *               ],
+         *               "sender_app_id": "4k2c7tq0h5v9w1x8y3z6a0b4d",
+         *               "timestamp": 1795255200
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "message"
+         *           },
+         *           "type": "message.opened"
+         *         }
+         *       ]
+         *     }
+         */
+        MessageOpenedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "message";
+                object_data: components["schemas"]["MessageOpenedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "message.opened";
+            }[];
+        };
+        /** @description The object that the event is about */
+        MessageOpenedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description How often it has happened */
+                count: number;
+                /** @description The tracked message */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The last 50 openings, newest first */
+                recents: {
+                    /** @description Number of the visit, from 0 */
+                    id: number;
+                    /** @description Address of the visitor */
+                    ip: string;
+                    /** @description When it happened, in Unix seconds */
+                    timestamp: number;
+                    /** @description Program of the visitor */
+                    user_agent: string;
+                }[];
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description When it happened, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Time of receipt; for sent mail the time of sending */
+                date: number;
+                /** @description Senders */
+                from: components["schemas"]["Address"][];
+                /** @description The beginning of the text, at most 191 characters */
+                snippet: string;
+                /** @description Whether it has a star */
+                starred: boolean;
+                /** @description Subject */
+                subject: string;
+                /** @description Id of the thread */
+                thread_id: string;
+                /** @description Recipients */
+                to: components["schemas"]["Address"][];
+                /** @description Whether it is unread */
+                unread: boolean;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description How often it has happened */
+                count: number;
+                /** @description The tracked message */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The last 50 openings, newest first */
+                recents: {
+                    /** @description Number of the visit, from 0 */
+                    id: number;
+                    /** @description Address of the visitor */
+                    ip: string;
+                    /** @description When it happened, in Unix seconds */
+                    timestamp: number;
+                    /** @description Program of the visitor */
+                    user_agent: string;
+                }[];
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description When it happened, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Message"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description How often it has happened */
+                count: number;
+                /** @description The tracked message */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The last 50 openings, newest first */
+                recents: {
+                    /** @description Number of the visit, from 0 */
+                    id: number;
+                    /** @description Address of the visitor */
+                    ip: string;
+                    /** @description When it happened, in Unix seconds */
+                    timestamp: number;
+                    /** @description Program of the visitor */
+                    user_agent: string;
+                }[];
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description When it happened, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "message";
+        };
+        /**
          * @description Response to a token whose scopes do not allow reading the message
          * @example {
          *       "account_id": "019aa1b2-0000-7000-8000-000000000002",
@@ -6275,6 +9437,47 @@ export interface components {
             thread_id: string;
             /** @description Whether it is unread */
             unread: boolean;
+        };
+        /**
+         * @description A changed message
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "message",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "received_date": 1795255200,
+         *               "thread_id": "019aa1b2-0000-7000-8000-000000000002"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "message"
+         *           },
+         *           "type": "message.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        MessageUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "message";
+                object_data: components["schemas"]["MessageCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "message.updated";
+            }[];
         };
         /**
          * @example {
@@ -6914,6 +10117,90 @@ export interface components {
         /** @description The bytes of the image */
         PictureBytes: unknown;
         /**
+         * @description A quota of the operator is used up
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "quota",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "limit": 100,
+         *               "per": "account",
+         *               "quota": "sms",
+         *               "window_end": 1795305600,
+         *               "window_start": 1795219200
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "quota"
+         *           },
+         *           "type": "quota.reached"
+         *         }
+         *       ]
+         *     }
+         */
+        QuotaReachedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "quota";
+                object_data: components["schemas"]["QuotaReachedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "quota.reached";
+            }[];
+        };
+        /** @description The object that the event is about */
+        QuotaReachedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description The limit of a day */
+                limit: number;
+                /**
+                 * @description What the quota counts for
+                 * @enum {string}
+                 */
+                per: "account" | "application";
+                /** @description `sms`, `reminders` or `meetings` */
+                quota: string;
+                /** @description End of the day, in Unix seconds */
+                window_end: number;
+                /** @description Begin of the day (UTC), in Unix seconds */
+                window_start: number;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "quota";
+        };
+        /**
          * @example {
          *       "checks": [
          *         {
@@ -7126,6 +10413,146 @@ export interface components {
              * @enum {string}
              */
             type: "email" | "sms" | "webhook";
+        };
+        /**
+         * @description A reminder could not be sent
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "reminder",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "attempts": 1,
+         *               "due_at": 1795255200,
+         *               "event_id": "019aa1b2-0000-7000-8000-000000000002",
+         *               "notification_id": "019aa1b2-0000-7000-8000-000000000003",
+         *               "participant": "bo@example.test",
+         *               "reason": null,
+         *               "sent_at": 1795255200,
+         *               "type": "email"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "reminder"
+         *           },
+         *           "type": "reminder.failed"
+         *         }
+         *       ]
+         *     }
+         */
+        ReminderFailedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "reminder";
+                object_data: components["schemas"]["ReminderSentWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "reminder.failed";
+            }[];
+        };
+        /**
+         * @description A reminder was sent
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "reminder",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": {
+         *               "attempts": 1,
+         *               "due_at": 1795255200,
+         *               "event_id": "019aa1b2-0000-7000-8000-000000000002",
+         *               "notification_id": "019aa1b2-0000-7000-8000-000000000003",
+         *               "participant": "bo@example.test",
+         *               "reason": null,
+         *               "sent_at": 1795255200,
+         *               "type": "email"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "reminder"
+         *           },
+         *           "type": "reminder.sent"
+         *         }
+         *       ]
+         *     }
+         */
+        ReminderSentWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "reminder";
+                object_data: components["schemas"]["ReminderSentWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "reminder.sent";
+            }[];
+        };
+        /** @description The object that the event is about */
+        ReminderSentWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Attempts begun */
+                attempts: number;
+                /** @description When it was due, in Unix seconds */
+                due_at: number;
+                /** @description The event that it is about */
+                event_id: string;
+                /** @description The notification of the event */
+                notification_id: string;
+                /** @description Address or phone number; null for webhooks */
+                participant: string | null;
+                /** @description Why it failed; null if it was sent */
+                reason: string | null;
+                /** @description When it was sent, in Unix seconds; null if it failed */
+                sent_at: number | null;
+                /**
+                 * @description How it is sent
+                 * @enum {string}
+                 */
+                type: "email" | "sms" | "webhook";
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "reminder";
         };
         /**
          * @example {
@@ -7816,6 +11243,373 @@ export interface components {
             version: number;
         };
         /**
+         * @description A new thread
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "thread",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "thread"
+         *           },
+         *           "type": "thread.created"
+         *         }
+         *       ]
+         *     }
+         */
+        ThreadCreatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "thread";
+                object_data: components["schemas"]["ThreadCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "thread.created";
+            }[];
+        };
+        /** @description The object that the event is about */
+        ThreadCreatedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "thread";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Whether a message of the thread has attachments */
+                has_attachments: boolean;
+                /** @description Time of the last message, in Unix seconds */
+                last_message_timestamp: number;
+                /** @description Snippet of its newest message */
+                snippet: string;
+                /** @description True if at least one of its messages is starred */
+                starred: boolean;
+                /** @description Subject of its first message */
+                subject: string;
+                /** @description True if at least one of its messages is unread */
+                unread: boolean;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "thread";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Thread"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "thread";
+        };
+        /**
+         * @description A deleted thread
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "thread",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "thread"
+         *           },
+         *           "type": "thread.deleted"
+         *         }
+         *       ]
+         *     }
+         */
+        ThreadDeletedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "thread";
+                object_data: components["schemas"]["ThreadDeletedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "thread.deleted";
+            }[];
+        };
+        /** @description The object that the event is about */
+        ThreadDeletedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "thread";
+        };
+        /**
+         * @description Somebody replied to a tracked message
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "thread",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": {
+         *               "from_self": false,
+         *               "message_id": "019aa1b2-0000-7000-8000-000000000002",
+         *               "payload": "order-17",
+         *               "reply_to_message_id": "019aa1b2-0000-7000-8000-000000000001",
+         *               "sender_app_id": "4k2c7tq0h5v9w1x8y3z6a0b4d",
+         *               "thread_id": "019aa1b2-0000-7000-8000-000000000003",
+         *               "timestamp": 1795255200
+         *             },
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "thread"
+         *           },
+         *           "type": "thread.replied"
+         *         }
+         *       ]
+         *     }
+         */
+        ThreadRepliedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "thread";
+                object_data: components["schemas"]["ThreadRepliedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "thread.replied";
+            }[];
+        };
+        /** @description The object that the event is about */
+        ThreadRepliedWebhookData: {
+            /** @description Id of the account */
+            account_id: string;
+            /**
+             * @description What the event says about the object
+             * @enum {object|null}
+             */
+            attributes: never | null;
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description Whether the account itself wrote it */
+                from_self: boolean;
+                /** @description The reply */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The tracked message */
+                reply_to_message_id: string;
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description Their thread */
+                thread_id: string;
+                /** @description When the reply was received, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "thread";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Whether a message of the thread has attachments */
+                has_attachments: boolean;
+                /** @description Time of the last message, in Unix seconds */
+                last_message_timestamp: number;
+                /** @description Snippet of its newest message */
+                snippet: string;
+                /** @description True if at least one of its messages is starred */
+                starred: boolean;
+                /** @description Subject of its first message */
+                subject: string;
+                /** @description True if at least one of its messages is unread */
+                unread: boolean;
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "summary";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description Whether the account itself wrote it */
+                from_self: boolean;
+                /** @description The reply */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The tracked message */
+                reply_to_message_id: string;
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description Their thread */
+                thread_id: string;
+                /** @description When the reply was received, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "thread";
+        } | {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description What the event says about the object */
+            attributes: components["schemas"]["Thread"];
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content: "full";
+            /** @description Id of the object */
+            id: string;
+            /** @description Metadata of the object, or of the event */
+            metadata: {
+                /** @description Whether the account itself wrote it */
+                from_self: boolean;
+                /** @description The reply */
+                message_id: string;
+                /** @description The `payload` of the request that sent the message */
+                payload: string;
+                /** @description The tracked message */
+                reply_to_message_id: string;
+                /** @description Client id of the application that sent it */
+                sender_app_id: string;
+                /** @description Their thread */
+                thread_id: string;
+                /** @description When the reply was received, in Unix seconds */
+                timestamp: number;
+            } | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "thread";
+        };
+        /**
          * @description Response to a token whose scopes do not allow reading the thread
          * @example {
          *       "account_id": "019aa1b2-0000-7000-8000-000000000002",
@@ -7855,6 +11649,44 @@ export interface components {
             unread: boolean;
             /** @description Grows with each change */
             version: number;
+        };
+        /**
+         * @description A changed thread
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "object": "thread",
+         *           "object_data": {
+         *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "attributes": null,
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *             "object": "thread"
+         *           },
+         *           "type": "thread.updated"
+         *         }
+         *       ]
+         *     }
+         */
+        ThreadUpdatedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "thread";
+                object_data: components["schemas"]["ThreadCreatedWebhookData"];
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "thread.updated";
+            }[];
         };
         /**
          * @example {
@@ -8890,6 +12722,21 @@ export interface components {
              */
             callback_url?: unknown;
             /**
+             * @description Cannot be changed; may repeat the stored value
+             * @example ids
+             * @enum {string|null}
+             */
+            content?: "ids" | "summary" | "full" | null;
+            /**
+             * @description Cannot be changed; may repeat the stored value
+             * @example {
+             *       "from_domains": [
+             *         "example.com"
+             *       ]
+             *     }
+             */
+            filters?: components["schemas"]["CreateWebhookFilters"] | null;
+            /**
              * @description `inactive`: nothing is delivered
              * @example active
              * @enum {string}
@@ -8924,11 +12771,17 @@ export interface components {
          * @example {
          *       "application_id": "4k2c7tq0h5v9w1x8y3z6a0b4d",
          *       "callback_url": "https://app.example.com/hooks/mail",
+         *       "content": "summary",
+         *       "filters": {
+         *         "from_domains": [
+         *           "example.com"
+         *         ]
+         *       },
          *       "id": "019aa1b2-0000-7000-8000-000000000001",
          *       "state": "active",
          *       "triggers": [
-         *         "job.successful",
-         *         "job.failed"
+         *         "message.created",
+         *         "message.updated"
          *       ],
          *       "version": "2.0"
          *     }
@@ -8938,6 +12791,13 @@ export interface components {
             application_id: string;
             /** @description Address that is notified */
             callback_url: string;
+            /**
+             * @description What deliveries say about the object of an event: `ids` names it, `summary` has some of its fields, `full` all that its own endpoint shows. The scopes of the account limit what is shown
+             * @enum {string}
+             */
+            content: "ids" | "summary" | "full";
+            /** @description Which events of the triggers are delivered; null: all of them */
+            filters: components["schemas"]["WebhookFilters"] | null;
             /** @description Id of the object */
             id: string;
             /**
@@ -9003,6 +12863,21 @@ export interface components {
             took_ms: number;
             /** @description Null once the event itself is no longer stored (7 days) */
             trigger: string | null;
+        };
+        /**
+         * @example {
+         *       "from_domains": [
+         *         "example.com"
+         *       ]
+         *     }
+         */
+        WebhookFilters: {
+            /** @description Only events of these accounts */
+            accounts?: string[];
+            /** @description Only events about these folders or labels */
+            folders?: string[];
+            /** @description Only messages from these domains */
+            from_domains?: string[];
         };
         /**
          * @description When the event takes place: a moment, a span of time, a day, or days

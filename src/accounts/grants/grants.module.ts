@@ -1,4 +1,5 @@
-import { Module } from '@nestjs/common';
+import { Inject, Module } from '@nestjs/common';
+import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { IntegrationsModule } from '../integrations/integrations.module.ts';
 import { OauthModule } from '../oauth/oauth.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
@@ -16,6 +17,7 @@ import { GrantsController } from './grants.controller.ts';
 import { GrantsService } from './grants.service.ts';
 import { OauthCredentials } from './credentials/oauth-credentials.ts';
 import { ProviderAccounts } from './provider-accounts.ts';
+import { setSignInAddresses } from './sign-in-again.ts';
 import { TokenRefresh } from './credentials/token-refresh.ts';
 import { TokenStore } from './credentials/token-store.ts';
 
@@ -53,4 +55,8 @@ import { TokenStore } from './credentials/token-store.ts';
     TokenRefresh,
   ],
 })
-export class GrantsModule {}
+export class GrantsModule {
+  constructor(@Inject(APP_CONFIG) config: AppConfig) {
+    setSignInAddresses(config);
+  }
+}

@@ -21,7 +21,7 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import { Integration } from '../integrations/integration.entity.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { scheduleSync, unscheduleSync } from '../sync-schedule/schedule-sync.ts';
-import { accountChange } from './account-change.ts';
+import { accountChange, grantChange } from './account-change.ts';
 import { AccountListeners } from './account-listeners.ts';
 import { notifyProofChange } from './proofs/address-proof-state.ts';
 import { lockApplication } from './application-lock.ts';
@@ -168,6 +168,10 @@ export class GrantsService {
         accountId: grantId,
         details: { changed: changedFields(change), settings: changedFields(change.settings ?? {}) },
       });
+      const { provider, updatedAt: at } = grant;
+      const account = { applicationId, accountId: grantId, provider, at };
+      const reauthenticated = renewal?.byUser === true;
+      await recordChanges(sql, [grantChange(account, 'grant.updated', { reauthenticated })]);
       await this.#settleStatus(sql, grant, asked, {
         verified: renewal !== undefined,
         scopesChanged,
@@ -218,13 +222,13 @@ export class GrantsService {
       await forgetRateGate(sql, grantId);
       const deleted = await em.nativeDelete(Grant, { id: grantId, application: applicationId });
       if (deleted === 0 || !row) throw new NotFoundError('grant', grantId);
-      const stopped = accountChange(
-        { applicationId, accountId: grantId },
-        'delete',
-        'account.stopped',
-        this.clock.now(),
-      );
-      await recordChanges(sql, [stopped]);
+      const { provider } = row;
+      const account = { applicationId, accountId: grantId, provider, at: this.clock.now() };
+      const state = { reason: 'the account was deleted', sign_in_url: null };
+      await recordChanges(sql, [
+        accountChange(account, 'delete', 'account.stopped', state),
+        grantChange(account, 'grant.deleted'),
+      ]);
       await recordAccountAudit(sql, {
         action: 'account.delete',
         applicationId,

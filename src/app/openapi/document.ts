@@ -8,6 +8,7 @@ import { operationsOf } from './operations-of.ts';
 import { describeOperation, type Operation, separateShapes } from './operations.ts';
 import { namesIn, placeNullable, resolved, type Schema, type Schemas, walk } from './schemas.ts';
 import { ADMIN_TAGS, type Tag, TAGS } from './tags.ts';
+import { addWebhooks } from './webhooks/webhook-operations.ts';
 
 const TOKEN = 'Access token of an account: an opaque text, which is valid until it is revoked';
 
@@ -39,7 +40,11 @@ export function createOpenApiDocument(app: INestApplication): OpenAPIObject {
       description: 'Client secret as user name, empty password',
     })
     .build();
-  return finished(documentOf(app, options, (path) => !isOperatorPath(path)));
+  const document = documentOf(app, options, (path) => !isOperatorPath(path));
+  // A copy, because generated documents share objects with the metadata of the program.
+  const copy = structuredClone(document);
+  addWebhooks(copy);
+  return finished(copy);
 }
 
 /** The OpenAPI document of the API for operators; committed as `openapi-admin.json`. */

@@ -94,6 +94,7 @@ export const FIELD_TEXTS: Readonly<Record<string, FieldText>> = {
   file_ids: ['Ids of uploaded files to attach', [ID]],
   filename: ['Name of the file'],
   files: ['Attachments'],
+  filters: ['Which events are delivered', { from_domains: ['example.com'] }],
   first_message_timestamp: ['Time of the first message, in Unix seconds'],
   first_name: ['Given name'],
   floor_name: ['Name of the floor'],

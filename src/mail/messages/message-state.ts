@@ -1,7 +1,8 @@
-import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
+import type { Address } from '../../platform/base/text/address.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
+import { messageWebhook } from './message-webhooks.ts';
 import type { MirrorOwnerIds } from './mirror/remove-messages.ts';
 
 /**
@@ -36,10 +37,12 @@ export interface LockedMessage extends MessageState {
   date: Date;
   draft: boolean;
   metadata: Record<string, string>;
+  from: readonly Address[];
 }
 
 const LOCK = `
-  select id, thread_id as "threadId", date, draft, unread, starred, metadata
+  select id, thread_id as "threadId", date, draft, unread, starred, metadata,
+    from_addresses as "from"
   from message where account_id = $1`;
 const LOCK_ONE = `${LOCK} and id = $2 for update`;
 const LOCK_THREAD = `${LOCK} and thread_id = $2 and not draft order by id for update`;
@@ -94,7 +97,8 @@ const LEAVE = `
   delete from message_folder mf
   where mf.message_id = any($1::uuid[])
     and not exists (select 1 from unnest($2::uuid[], $3::uuid[]) x(message_id, folder_id)
-                    where x.message_id = mf.message_id and x.folder_id = mf.folder_id)`;
+                    where x.message_id = mf.message_id and x.folder_id = mf.folder_id)
+  returning mf.message_id as "messageId", mf.folder_id as "folderId"`;
 const ENTER = `
   insert into message_folder (message_id, folder_id, date)
   select m.id, f.id, m.date from unnest($2::uuid[], $3::uuid[]) x(message_id, folder_id)
@@ -133,7 +137,10 @@ export async function writeMessages(
     folders.map((folderId) => ({ id, folderId })),
   );
   const pairs = [idsOf(memberships), memberships.map(({ folderId }) => folderId)];
-  await sql.query(LEAVE, [idsOf(messages), ...pairs]);
+  const left = Map.groupBy(
+    await sql.query<{ messageId: string; folderId: string }>(LEAVE, [idsOf(messages), ...pairs]),
+    ({ messageId }) => messageId,
+  );
   await sql.query(ENTER, [accountId, ...pairs]);
   const threadIds = [
     ...new Set(writes.flatMap((write) => (write.dedupe ? write.message.threadId : []))),
@@ -143,13 +150,10 @@ export async function writeMessages(
   const change = { ...owner, event: 'modify' } as const;
   await recordChanges(sql, [
     ...writes.map(({ message, dedupe }) => {
-      const attributes = {
-        thread_id: message.threadId,
-        received_date: toUnixSeconds(message.date),
-      };
-      const webhook = { trigger: 'message.updated', dedupe: dedupe ?? '', attributes } as const;
-      const notice = dedupe === null ? {} : { webhook };
-      return { ...change, object: 'message' as const, objectId: message.id, ...notice };
+      const before = (left.get(message.id) ?? []).map(({ folderId }) => folderId);
+      const notified = { ...message, folders: [...message.folders, ...before] };
+      const webhook = dedupe === null ? null : messageWebhook('message.updated', notified, dedupe);
+      return { ...change, object: 'message' as const, objectId: message.id, webhook };
     }),
     ...threadChanges(owner, threads),
   ]);

@@ -1,5 +1,6 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
 import type { PageOf, TokenPage } from '../../platform/database/page-token.ts';
+import { filtersOf, shownFilters } from '../../platform/webhooks/webhook-filters.ts';
 import type {
   ListAttemptsQuery,
   ListOperatorWebhooksQuery,
@@ -52,6 +53,8 @@ export function toOperatorWebhookView(webhook: WebhookSummary): OperatorWebhookV
     state: webhook.state,
     paused: webhook.paused,
     triggers: webhook.triggers,
+    filters: shownFilters(filtersOf(webhook)),
+    content: webhook.content,
     failing_since: toUnixSecondsOrNull(webhook.failingSince),
     failures: webhook.failures,
     last_failure: webhook.lastFailure,

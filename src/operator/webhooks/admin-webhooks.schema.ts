@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
+import { filtersView } from '../../platform/webhooks/webhook-filters.schema.ts';
+import { WEBHOOK_CONTENTS, WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
 import { inOrder } from '../../platform/wire/wire.schema.ts';
 import { filterText, instant, listOf, tokenPageQuery } from '../search/list.schema.ts';
 
@@ -70,6 +71,8 @@ const webhookFields = {
   state: z.enum(WEBHOOK_STATES),
   paused: z.boolean().describe('An operator stopped it; its `state` is `failed` then'),
   triggers: z.array(z.string()),
+  filters: filtersView.nullable().describe('Which events are delivered; null: all of the triggers'),
+  content: z.enum(WEBHOOK_CONTENTS).describe('What deliveries say about the object of an event'),
   failing_since: z.number().int().nullable().describe('First failure since the last success'),
   failures: z.number().int().describe('Failed deliveries since the last success'),
   last_failure: z.string().nullable().describe('Why it fails, or which operator paused it'),
@@ -87,7 +90,9 @@ const EXAMPLE = {
   callback_url: 'https://app.example.com/hooks/mail',
   state: 'failing' as const,
   paused: false,
-  triggers: ['job.successful', 'job.failed'],
+  triggers: ['message.created', 'message.updated'],
+  filters: { from_domains: ['example.com'] },
+  content: 'ids' as const,
   failing_since: 1_899_990_000,
   failures: 212,
   last_failure: 'the receiver answered 500',

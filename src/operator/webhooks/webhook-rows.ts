@@ -1,6 +1,7 @@
 import { Conditions } from '../../platform/database/conditions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
+import { wants } from '../../platform/webhooks/events/matching.ts';
 import { DELIVERIES_OF_ROW, queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
 import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
 import { countOf, MOST_COUNTED } from '../search/search-limit.ts';
@@ -25,7 +26,9 @@ const SEVERITY = `case w.state when 'failed' then case when w.paused then 2 else
 // operator who stopped it is named instead.
 const COLUMNS = `
   w.id, w.application_id as "applicationId", a.client_id as "clientId", a.name as "applicationName",
-  w.callback_url as "callbackUrl", w.state, w.state = 'failed' and w.paused as paused, w.triggers, w.failing_since as "failingSince", w.failures,
+  w.callback_url as "callbackUrl", w.state, w.state = 'failed' and w.paused as paused, w.triggers,
+  w.filter_accounts as "filterAccounts", w.filter_folders as "filterFolders", w.filter_domains as "filterDomains", w.content,
+  w.failing_since as "failingSince", w.failures,
   coalesce(
     case when w.state = 'failed' and w.paused then (
       select 'paused by ' || l.actor_name from (
@@ -160,7 +163,7 @@ export async function readTarget(sql: Sql, id: string): Promise<ReplayTarget | u
 
 const REPLAYABLE = `
   select count(*)::int as matched, count(*) filter (where q.state <> ${ROW_WAITING})::int as running
-  from webhook w join webhook_event e on e.application_id = w.application_id and e.type = any(w.triggers)
+  from webhook w join webhook_event e on ${wants('w', 'e')}
   left join ${queuedEvents('$1')} q on q.event_id = e.id
   where w.id = $1 and e.id > $2 and not ($3 and exists (
     select from webhook_attempt a where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered'))`;

@@ -1,4 +1,5 @@
-import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
+import type { FilterColumns } from '../../platform/webhooks/webhook-filters.ts';
+import type { WebhookContent, WebhookState } from '../../platform/webhooks/webhook-state.ts';
 
 /** Which webhooks to list. */
 export interface WebhookFilter {
@@ -11,7 +12,7 @@ export interface WebhookFilter {
 }
 
 /** One webhook in a list. */
-export interface WebhookSummary {
+export interface WebhookSummary extends FilterColumns {
   id: string;
   applicationId: string;
   clientId: string;
@@ -21,6 +22,7 @@ export interface WebhookSummary {
   /** Whether an operator stopped it; its state is `failed` then. */
   paused: boolean;
   triggers: string[];
+  content: WebhookContent;
   /** First failure since the last success; `null` if there is none. */
   failingSince: Date | null;
   /** Failed deliveries since the last success. */

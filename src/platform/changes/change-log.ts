@@ -7,10 +7,11 @@ import { currentTraceparent } from '../tracing/traceparent.ts';
 import { withDeliveries, queueDeliveries } from '../webhooks/delivery/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from '../database/writer-keys.ts';
+import { webhookOf } from './usual-webhooks.ts';
 
 /**
- * Kinds of objects that change. `job_status`, `account` and `quota` are reported by webhook only
- * and are not in the log.
+ * Kinds of objects that change. Those of `UNLOGGED` are reported by webhook only and are not in the
+ * log.
  */
 export type ChangeObject =
   | 'message'
@@ -24,6 +25,8 @@ export type ChangeObject =
   | 'event'
   | 'job_status'
   | 'account'
+  | 'grant'
+  | 'reminder'
   | 'quota';
 
 /** One change that clients can see. */
@@ -41,16 +44,27 @@ export interface ChangeRecord {
   logged?: false;
   /** Span under which the webhook is delivered. Absent or `null`: the current span. */
   traceparent?: string | null | undefined;
-  /** Webhook to send to subscribers of this trigger; absent: no webhook. */
-  webhook?: {
-    trigger: Trigger;
-    /** Key that prevents a second webhook for the same event; unique across all events. */
-    dedupe: string;
-    /** `object_data.attributes` of the webhook. */
-    attributes?: Record<string, unknown> | null;
-    /** `object_data.metadata` of the webhook. */
-    metadata?: Record<string, unknown> | null;
-  };
+  /**
+   * Webhook to send to subscribers; `null`: none. Absent: threads, folders, labels, drafts and
+   * deleted messages have one without attributes, the others none (`usual-webhooks.ts`).
+   */
+  webhook?: ChangeWebhook | null;
+}
+
+/** The webhook of a change. */
+export interface ChangeWebhook {
+  /** Subscribers of this trigger get it. */
+  trigger: Trigger;
+  /** Key that prevents a second webhook for the same event; unique across all events. */
+  dedupe: string;
+  /** `object_data.attributes` of the webhook. */
+  attributes?: Record<string, unknown> | null;
+  /** `object_data.metadata` of the webhook. */
+  metadata?: Record<string, unknown> | null;
+  /** Folders or labels that the object is in, or was in before. For filters of webhooks. */
+  folders?: readonly string[];
+  /** Domains of the senders, as `domainsOf` writes them. For filters of webhooks. */
+  fromDomains?: readonly string[];
 }
 
 /** Deliveries due within this many milliseconds count as due now. */
@@ -60,26 +74,30 @@ const SOON_MS = 5;
 const WEBHOOK_SCOPES: Readonly<Partial<Record<ChangeObject, readonly Scope[]>>> = {
   message: SCOPES_FOR.mailWebhooks,
   thread: SCOPES_FOR.mailWebhooks,
+  folder: SCOPES_FOR.readFolders,
+  label: SCOPES_FOR.readFolders,
+  draft: SCOPES_FOR.readDrafts,
   contact: SCOPES_FOR.readContacts,
   calendar: SCOPES_FOR.readCalendar,
   event: SCOPES_FOR.readCalendar,
+  reminder: SCOPES_FOR.readCalendar,
 };
 
-const UNLOGGED: readonly ChangeObject[] = ['job_status', 'account', 'quota'];
+const UNLOGGED: readonly ChangeObject[] = ['job_status', 'account', 'grant', 'reminder', 'quota'];
 
 /** The exact bytes that subscribers receive. */
-function webhookBody(change: ChangeRecord): Buffer {
+function webhookBody(change: ChangeRecord, webhook: ChangeWebhook): Buffer {
   const delta = {
     date: toUnixSeconds(change.at),
     object: change.object,
-    type: change.webhook?.trigger,
+    type: webhook.trigger,
     object_data: {
       namespace_id: change.accountId,
       account_id: change.accountId,
       object: change.object,
       id: change.objectId,
-      attributes: change.webhook?.attributes ?? null,
-      metadata: change.webhook?.metadata ?? null,
+      attributes: webhook.attributes ?? null,
+      metadata: webhook.metadata ?? null,
     },
   };
   return Buffer.from(JSON.stringify({ deltas: [delta] }));
@@ -90,16 +108,44 @@ function webhookBody(change: ChangeRecord): Buffer {
 const RECORD = withDeliveries(`
   writing as materialized (
     select pg_advisory_xact_lock_shared(${writerKey('a.id', 'change_seq_seq')})
-    from (select distinct id from unnest($11::uuid[]) g(id)) a),
+    from (select distinct id from unnest($13::uuid[]) g(id)) a),
   logged as (
     insert into change (account_id, object, object_id, event)
     select x.* from (select count(*) from writing) seen,
-      unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[]) x(account_id, object, object_id, event))`);
+      unnest($13::uuid[], $14::text[], $15::uuid[], $16::text[]) x(account_id, object, object_id, event))`);
+
+/** A change with the webhook to send about it. */
+interface Notice {
+  change: ChangeRecord;
+  webhook: ChangeWebhook;
+}
+
+/** Above this number of events, it is cheaper to ask for the triggers that anybody wants. */
+const MANY_EVENTS = 100;
+
+const WANTED_TRIGGERS = `
+  select distinct application_id || ':' || unnest(triggers) as wanted from webhook
+  where application_id = any($1::uuid[]) and state <> 'inactive'`;
+
+/** The webhooks of changes; of many, only those of triggers that the application subscribed to. */
+async function noticesOf(sql: Sql, changes: readonly ChangeRecord[]): Promise<Notice[]> {
+  const notices = changes.flatMap((change): Notice[] => {
+    const webhook = webhookOf(change);
+    return webhook ? [{ change, webhook }] : [];
+  });
+  if (notices.length <= MANY_EVENTS) return notices;
+  const applications = [...new Set(notices.map(({ change }) => change.applicationId))];
+  const rows = await sql.query<{ wanted: string }>(WANTED_TRIGGERS, [applications]);
+  const wanted = new Set(rows.map((row) => row.wanted));
+  return notices.filter(({ change, webhook }) =>
+    wanted.has(`${change.applicationId}:${webhook.trigger}`),
+  );
+}
 
 /**
  * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and
- * one round trip. Changes of an account's mail, calendars and contacts are sent to subscribers only
- * if its scopes allow that. After the commit, clients that wait for changes of these accounts and
+ * one round trip; two if there are over 100 webhooks. Changes of an account's objects are sent to
+ * subscribers only if its scopes allow that. After the commit, clients that wait for changes of these accounts and
  * the dispatcher of deliveries are notified.
  */
 export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<void> {
@@ -108,10 +154,10 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
     (change) => change.logged !== false && !UNLOGGED.includes(change.object),
   );
   const current = currentTraceparent();
-  const events = changes.flatMap((change) => {
-    const { applicationId, accountId, object, webhook } = change;
-    if (!webhook) return [];
-    const { trigger, dedupe } = webhook;
+  const notices = await noticesOf(sql, changes);
+  const events = notices.map(({ change, webhook }) => {
+    const { applicationId, accountId, object } = change;
+    const { trigger, dedupe, folders = [], fromDomains = [] } = webhook;
     const scopes = WEBHOOK_SCOPES[object] ?? null;
     return {
       id: newId(),
@@ -120,7 +166,9 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
       trigger,
       dedupe,
       scopes,
-      body: webhookBody(change),
+      folders,
+      fromDomains,
+      body: webhookBody(change, webhook),
       traceparent: change.traceparent ?? current,
     };
   });

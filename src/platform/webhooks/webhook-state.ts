@@ -19,6 +19,13 @@ export const WEBHOOK_TRANSITIONS = {
   inactive: ['active'],
 } as const satisfies Transitions<WebhookState>;
 
+/**
+ * What a delivery says about the object of an event: `ids` names it, `summary` has some of its
+ * fields, `full` all that its own endpoint shows.
+ */
+export const WEBHOOK_CONTENTS = ['ids', 'summary', 'full'] as const;
+export type WebhookContent = (typeof WEBHOOK_CONTENTS)[number];
+
 /** All events that an application can subscribe to. */
 export const TRIGGERS = [
   'account.connected',
@@ -27,12 +34,29 @@ export const TRIGGERS = [
   'account.invalid',
   'account.sync_error',
   'account.proof_changed',
+  'grant.created',
+  'grant.updated',
+  'grant.expired',
+  'grant.deleted',
   'message.created',
   'message.opened',
   'message.updated',
+  'message.deleted',
   'message.link_clicked',
   'message.bounced',
+  'thread.created',
+  'thread.updated',
+  'thread.deleted',
   'thread.replied',
+  'folder.created',
+  'folder.updated',
+  'folder.deleted',
+  'label.created',
+  'label.updated',
+  'label.deleted',
+  'draft.created',
+  'draft.updated',
+  'draft.deleted',
   'contact.created',
   'contact.updated',
   'contact.deleted',
@@ -42,6 +66,8 @@ export const TRIGGERS = [
   'event.created',
   'event.updated',
   'event.deleted',
+  'reminder.sent',
+  'reminder.failed',
   'job.successful',
   'job.failed',
   'job.delayed',

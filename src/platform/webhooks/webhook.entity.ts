@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn, timestampColumns } from '../database/base-columns.ts';
 import { ownedByApplication } from '../database/owner-keys.ts';
-import { WEBHOOK_STATES } from './webhook-state.ts';
+import { WEBHOOK_CONTENTS, WEBHOOK_STATES } from './webhook-state.ts';
 
 const WebhookSchema = defineEntity({
   name: 'Webhook',
@@ -17,6 +17,14 @@ const WebhookSchema = defineEntity({
     state: p.enum(WEBHOOK_STATES),
     /** Names of `TRIGGERS`. */
     triggers: p.array(),
+    /** Only events of these accounts are wanted; `null`: of all. */
+    filterAccounts: p.array().columnType('uuid[]').nullable(),
+    /** Only events about objects in these folders or labels are wanted; `null`: about all. */
+    filterFolders: p.array().columnType('uuid[]').nullable(),
+    /** Only events about messages from these domains are wanted; `null`: about all. */
+    filterDomains: p.array().columnType('text[]').nullable(),
+    /** What deliveries say about the object of an event. */
+    content: p.enum(WEBHOOK_CONTENTS).default('ids'),
     /**
      * When the owner created the webhook or last activated it from `inactive`. Earlier events are
      * never replayed.

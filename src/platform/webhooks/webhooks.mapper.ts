@@ -1,6 +1,8 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../base/time/unix-seconds.ts';
 import type { StoredAttempt } from './delivery/delivery.repository.ts';
+import { filtersOf, shownFilters } from './webhook-filters.ts';
 import type { Webhook } from './webhook.entity.ts';
+import { toFilters } from './webhook-filters.schema.ts';
 import type {
   CreateWebhook,
   DeliveryView,
@@ -10,23 +12,28 @@ import type {
 } from './webhooks.schema.ts';
 import type { NewWebhook, WebhookChange, WebhookList } from './webhooks.service.ts';
 
-export function toNewWebhook({ callback_url, triggers, state }: CreateWebhook): NewWebhook {
-  return { callbackUrl: callback_url, triggers, state };
+export function toNewWebhook(body: CreateWebhook): NewWebhook {
+  const { callback_url: callbackUrl, triggers, state, content } = body;
+  return { callbackUrl, triggers, state, filters: toFilters(body.filters), content };
 }
 
-export function toWebhookChange({ state, callback_url, triggers }: UpdateWebhook): WebhookChange {
-  return { state, callbackUrl: callback_url, triggers };
+export function toWebhookChange(body: UpdateWebhook): WebhookChange {
+  const { state, callback_url: callbackUrl, triggers, content } = body;
+  const filters = body.filters === undefined ? undefined : toFilters(body.filters);
+  return { state, callbackUrl, triggers, filters, content: content ?? undefined };
 }
 
 /** @param clientId the API identifies an application by its client id, as in the path */
 export function toWebhookView(webhook: Webhook, clientId: string): WebhookView {
-  const { id, callbackUrl, state, triggers } = webhook;
+  const { id, callbackUrl, state, triggers, content } = webhook;
   return {
     id,
     application_id: clientId,
     callback_url: callbackUrl,
     state,
     triggers,
+    filters: shownFilters(filtersOf(webhook)),
+    content,
     version: '2.0',
   };
 }

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
 import { listByView } from '../wire/response-shapes.ts';
-import { OWNER_STATES, type Trigger, TRIGGERS, WEBHOOK_STATES } from './webhook-state.ts';
+import { filtersSchema, filtersView } from './webhook-filters.schema.ts';
+import {
+  OWNER_STATES,
+  type Trigger,
+  TRIGGERS,
+  WEBHOOK_CONTENTS,
+  WEBHOOK_STATES,
+} from './webhook-state.ts';
 
 const unknownTrigger = (input: unknown): string =>
   `unknown trigger ${JSON.stringify(input)?.slice(0, 60)}`;
@@ -26,6 +33,9 @@ const trigger = z
     return z.NEVER;
   })
   .meta({ enum: [...TRIGGERS] });
+const CONTENT_TEXT =
+  'What deliveries say about the object of an event: `ids` names it, `summary` has some of its fields, `full` all that its own endpoint shows. The scopes of the account limit what is shown';
+const content = z.enum(WEBHOOK_CONTENTS, { error: 'must be ids, summary or full' });
 const ownerState = z.enum(OWNER_STATES, { error: 'must be active or inactive' });
 
 /** `POST /a/{client_id}/webhooks`. */
@@ -38,13 +48,22 @@ export const createWebhookSchema = z
       .max(100)
       .transform((triggers) => [...new Set(triggers)]),
     state: ownerState.nullish().transform((state) => state ?? 'active'),
+    filters: filtersSchema
+      .nullish()
+      .describe('Which events of the triggers are delivered; all filters must match'),
+    content: content
+      .nullish()
+      .transform((value) => value ?? 'ids')
+      .describe(CONTENT_TEXT),
   })
   .meta({
     id: 'CreateWebhook',
     example: {
       callback_url: 'https://app.example.com/hooks/mail',
-      triggers: ['job.successful', 'job.failed'],
+      triggers: ['message.created', 'message.updated'],
       state: 'active',
+      filters: { from_domains: ['example.com'] },
+      content: 'summary',
     },
   });
 export type CreateWebhook = z.infer<typeof createWebhookSchema>;
@@ -55,6 +74,8 @@ export const updateWebhookSchema = z
     state: ownerState,
     callback_url: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
     triggers: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
+    filters: filtersSchema.nullish().describe('Cannot be changed; may repeat the stored value'),
+    content: content.nullish().describe('Cannot be changed; may repeat the stored value'),
   })
   .meta({ id: 'UpdateWebhook', example: { state: 'active' } });
 export type UpdateWebhook = z.infer<typeof updateWebhookSchema>;
@@ -74,6 +95,10 @@ export const webhookView = z
         '`failing`: only failures for 15 minutes; `failed`: only failures for 72 hours or a 410, and deliveries have stopped',
       ),
     triggers: z.array(z.string()),
+    filters: filtersView
+      .nullable()
+      .describe('Which events of the triggers are delivered; null: all of them'),
+    content: z.enum(WEBHOOK_CONTENTS).describe(CONTENT_TEXT),
     version: z.literal('2.0'),
   })
   .meta({
@@ -83,7 +108,9 @@ export const webhookView = z
       application_id: '4k2c7tq0h5v9w1x8y3z6a0b4d',
       callback_url: 'https://app.example.com/hooks/mail',
       state: 'active',
-      triggers: ['job.successful', 'job.failed'],
+      triggers: ['message.created', 'message.updated'],
+      filters: { from_domains: ['example.com'] },
+      content: 'summary',
       version: '2.0',
     },
   });

@@ -21,7 +21,14 @@ import {
 } from './delivery/delivery.repository.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
 import { changeWebhookState } from './change-webhook-state.ts';
-import type { OwnerState, Trigger } from './webhook-state.ts';
+import type { OwnerState, Trigger, WebhookContent } from './webhook-state.ts';
+import {
+  assertFilterable,
+  assertOwnAccounts,
+  filtersOf,
+  sameFilters,
+  type WebhookFilters,
+} from './webhook-filters.ts';
 import { Webhook } from './webhook.entity.ts';
 import { WebhookExistsError } from './webhook.errors.ts';
 
@@ -30,16 +37,20 @@ export interface NewWebhook {
   callbackUrl: string;
   triggers: Trigger[];
   state: OwnerState;
+  filters: WebhookFilters;
+  content: WebhookContent;
 }
 
 /**
- * A change that the owner requests. The address and triggers cannot change; they are only compared
+ * A change that the owner requests. Only the state can change; the other fields are only compared
  * with the stored values.
  */
 export interface WebhookChange {
   state: OwnerState;
   callbackUrl?: unknown;
   triggers?: unknown;
+  filters?: WebhookFilters | undefined;
+  content?: WebhookContent | undefined;
 }
 
 export type WebhookList = { webhooks: Webhook[] } | { ids: string[] } | { count: number };
@@ -77,16 +88,19 @@ export class WebhooksService {
 
   /**
    * Creates a webhook. Runs the challenge if it is to be active.
-   * @throws {InvalidInputError} if `callback_url` may not be called
+   * @throws {InvalidInputError} if `callback_url` may not be called, or a filter cannot be used
    * @throws {WebhookExistsError} if the application already has a webhook for the address
    * @throws {CeilingReachedError} if the application has the most webhooks
    * @throws {ChallengeFailedError} if the receiver does not answer the challenge
    */
   async create(applicationId: string, wanted: NewWebhook): Promise<Webhook> {
+    const { triggers, filters, content } = wanted;
+    assertFilterable(filters, triggers);
     const callbackUrl = this.egress.normalizeUrl(wanted.callbackUrl, 'callback_url');
     if ((await this.em.count(Webhook, { application: applicationId, callbackUrl })) > 0) {
       throw new WebhookExistsError();
     }
+    await assertOwnAccounts(this.database, applicationId, filters);
     const stored = await this.em.count(Webhook, { application: applicationId });
     const { webhooks } = this.config.quotas.ceilings;
     assertBelow(webhooks, stored, 'webhooks of this application', 'delete one first');
@@ -99,15 +113,20 @@ export class WebhooksService {
           application: applicationId,
           callbackUrl,
           state: wanted.state,
-          triggers: wanted.triggers,
+          triggers,
+          filterAccounts: filters.accounts,
+          filterFolders: filters.folders,
+          filterDomains: filters.fromDomains,
+          content,
           subscribedAt: now,
           createdAt: now,
           updatedAt: now,
         });
         await em.flush();
         await createDeliveryRateGate(sqlOf(em), webhook.id);
-        const { state, triggers } = wanted;
-        await record(em, applicationId, webhook, 'create', { state, triggers });
+        const { state } = wanted;
+        const details = { state, triggers, filters, content };
+        await record(em, applicationId, webhook, 'create', details);
         return webhook;
       });
     } catch (error) {
@@ -121,7 +140,7 @@ export class WebhooksService {
    * already active, and clears its failures. A webhook that had failed then gets the events of the
    * last 72 hours that it missed.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} if the address or triggers differ from the stored ones
+   * @throws {InvalidInputError} if any other field differs from the stored one
    * @throws {ChallengeFailedError} if the receiver does not answer the challenge
    */
   async update(applicationId: string, id: string, change: WebhookChange): Promise<Webhook> {
@@ -163,7 +182,8 @@ export class WebhooksService {
     return recentAttempts(this.database, webhook.id, page);
   }
 
-  #refuseOtherChanges(webhook: Webhook, { callbackUrl, triggers }: WebhookChange): void {
+  #refuseOtherChanges(webhook: Webhook, change: WebhookChange): void {
+    const { callbackUrl, triggers, filters, content } = change;
     const fixed = (field: string) =>
       new InvalidInputError(`${field} cannot be changed: delete the webhook and create another`);
     if (callbackUrl !== undefined && callbackUrl !== webhook.callbackUrl)
@@ -172,6 +192,8 @@ export class WebhooksService {
     const same =
       asked.size === webhook.triggers.length && webhook.triggers.every((name) => asked.has(name));
     if (triggers !== undefined && !same) throw fixed('triggers');
+    if (filters && !sameFilters(filters, filtersOf(webhook))) throw fixed('filters');
+    if (content !== undefined && content !== webhook.content) throw fixed('content');
   }
 }
 

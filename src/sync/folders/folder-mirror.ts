@@ -3,6 +3,7 @@ import { openWritesOfAccount } from '../../accounts/provider-writes/open-writes.
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
+import { unannounced } from '../../platform/changes/usual-webhooks.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import type { MailChanges, RemoteFolder } from '../../providers/port/connector.ts';
 import {
@@ -116,7 +117,10 @@ export class FolderMirror {
         contentsSetAside = await setContentsAside(sql, accountId, plan.goneIds, at);
         await deleteFolders(sql, accountId, plan.goneIds);
         await writeFolders(sql, accountId, plan.written, at);
-        await recordChanges(sql, changesOf(account, plan, at));
+        const changes = changesOf(account, plan, at);
+        // The first reading of a mailbox finds its folders; nothing has changed in them.
+        const isFirst = mirrored.length === 0;
+        await recordChanges(sql, isFirst ? changes.map(unannounced) : changes);
       }
       return { standard: standardOf(folders), setAside: displaced || contentsSetAside, outdated };
     });

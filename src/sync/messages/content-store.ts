@@ -22,6 +22,7 @@ import {
 } from '../../mail/threading/thread-plan.ts';
 import { Tracker } from '../../mail/tracking/tracker.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
+import { unannounced } from '../../platform/changes/usual-webhooks.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { harvestContacts } from '../collections/contact-harvest.ts';
@@ -70,9 +71,11 @@ export class ContentStore {
   ) {}
 
   /**
-   * Completes listed messages and records the changes, without notifying subscribers. Messages that
-   * are no longer listed are left out. The transaction must have locked the account's row of
+   * Completes listed messages and records the changes. Messages that are no longer listed are left
+   * out. The transaction must have locked the account's row of
    * `sync_job`, so that only one transaction at a time decides about its threads.
+   * @param announced whether subscribers are notified of changed drafts and threads; not of what
+   *   the first reading of a mailbox finds, which is the default
    */
   async store(
     sql: Sql,
@@ -80,6 +83,7 @@ export class ContentStore {
     { contents, failures }: FetchedContents,
     folders: StandardFolders,
     at: Date,
+    announced = false,
   ): Promise<void> {
     const { accountId } = account;
     const locked = await lockListed(sql, accountId, idsOf(contents));
@@ -95,7 +99,7 @@ export class ContentStore {
     const recorded = failures.filter(({ providerId }) => stored.has(providerId));
     await recordFailures(sql, accountId, recorded, at);
     await recordChanges(sql, [
-      ...changesOf(owner, messages, written),
+      ...changesOf(owner, messages, written).map(announced ? (change) => change : unannounced),
       ...harvested,
       ...invited.changes,
     ]);

@@ -86,6 +86,6 @@ export class EditedContents {
     const contents = messages.map(({ id, remote: { providerId, receivedAt }, parsed }) => {
       return { id, providerId, parsed, receivedAt, storedParts: kept.parts.get(id) };
     });
-    await this.contents.store(sql, account, { contents, failures: [] }, folders, at);
+    await this.contents.store(sql, account, { contents, failures: [] }, folders, at, true);
   }
 }

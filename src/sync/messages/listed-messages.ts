@@ -247,7 +247,7 @@ export class ListedMessages {
     const ids = new Set(messages.map(({ providerId }) => providerId));
     const own = failures.filter(({ providerId }) => ids.has(providerId));
     await recordFailures(sql, accountId, own, at);
-    const base = { applicationId, accountId, event: 'modify', at } as const;
+    const base = { applicationId, accountId, event: 'modify', at, webhook: null } as const;
     await recordChanges(
       sql,
       given.map(({ id, draft }): ChangeRecord => {

@@ -1,9 +1,15 @@
-import { newId } from '../../platform/base/ids/ids.ts';
-import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
+import { unannounced } from '../../platform/changes/usual-webhooks.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import { messageWebhook, type NotifiedMessage } from '../../mail/messages/message-webhooks.ts';
 import { threadChanges } from '../../mail/threading/refresh-threads.ts';
-import { type ChangedMessage, isFailed, isListed, type MirrorPlan } from './mirror-plan.ts';
+import {
+  type ChangedMessage,
+  isFailed,
+  isListed,
+  type MirrorPlan,
+  type NewMessage,
+} from './mirror-plan.ts';
 import type { Written } from './mirror-writes.ts';
 
 /** The account whose mirror changes, and the time from which its changes count as new. */
@@ -19,37 +25,50 @@ export interface MirrorOwner {
 
 type Base = Pick<ChangeRecord, 'applicationId' | 'accountId' | 'at'>;
 
-/** `object_data.attributes` of webhook notifications about messages. */
-const attributes = (threadId: string, date: Date) => ({
-  thread_id: threadId,
-  received_date: toUnixSeconds(date),
-});
-
-/** Change-log records, with their webhooks, for a stored batch of messages. */
+/**
+ * Change-log records, with their webhooks, for a stored batch of messages. Threads and drafts have
+ * webhooks only if a message or draft of theirs is new or has changed: what the first reading of a
+ * mailbox finds is history.
+ */
 export function changesOf(
   plan: MirrorPlan,
-  { threads, mergedThreads, rethreaded, fileIds }: Written,
+  { threads, mergedThreads, rethreaded, fileIds, entered }: Written,
   { account, newsSince, at }: MirrorOwner,
 ): ChangeRecord[] {
   const base: Base = { applicationId: account.applicationId, accountId: account.accountId, at };
   const isNews = (receivedAt: Date) => newsSince === null || receivedAt >= newsSince;
+  // A listed message is history, whenever it was received, unless its provider failed on it.
+  const isNewMail = ({ remote }: Pick<NewMessage, 'remote'>) =>
+    (!isListed(remote) || isFailed(remote)) && isNews(remote.receivedAt);
   const visible = plan.changed.filter((change) => change.visible);
   const seen = new Set(visible.map(({ known }) => known.id));
+  const announced = new Set([
+    ...plan.added.filter(isNewMail).map(({ threadId }) => threadId),
+    ...visible.map(({ known }) => known.threadId),
+  ]);
+  // News made the merges of its batch.
+  const ofMerges = announced.size > 0 ? (change: ChangeRecord) => change : unannounced;
+  if (announced.size > 0) for (const { threadId } of rethreaded) announced.add(threadId);
   return [
-    ...threadChanges(base, threads),
-    ...mergedThreads.map((objectId): ChangeRecord => {
-      return { ...base, object: 'thread', objectId, event: 'delete' };
-    }),
+    ...threadChanges(base, threads).map((change) =>
+      announced.has(change.objectId) ? change : unannounced(change),
+    ),
+    ...mergedThreads.map((objectId) =>
+      ofMerges({ ...base, object: 'thread', objectId, event: 'delete' }),
+    ),
     ...rethreaded
       .filter(({ id }) => !seen.has(id))
-      .map(({ id, draft }): ChangeRecord => {
-        return { ...base, object: draft ? 'draft' : 'message', objectId: id, event: 'modify' };
-      }),
-    ...plan.added.map(({ id, threadId, draft, remote }) => {
-      if (draft) return { ...base, object: 'draft', objectId: id, event: 'create' } as const;
-      // A listed message is history, whenever it was received, unless its provider failed on it.
-      const news = (!isListed(remote) || isFailed(remote)) && isNews(remote.receivedAt);
-      return created(base, { id, threadId, date: remote.receivedAt }, news);
+      .map(({ id, draft }) =>
+        ofMerges({ ...base, object: draft ? 'draft' : 'message', objectId: id, event: 'modify' }),
+      ),
+    ...plan.added.map((message): ChangeRecord => {
+      const { id, threadId, draft, remote, from } = message;
+      const news = isNewMail(message);
+      const folders = entered.get(id) ?? [];
+      if (!draft)
+        return created(base, { id, threadId, date: remote.receivedAt, folders, from }, news);
+      const change = { ...base, object: 'draft', objectId: id, event: 'create' } as const;
+      return news ? change : unannounced(change);
     }),
     ...fileIds.map((objectId): ChangeRecord => ({
       ...base,
@@ -57,23 +76,19 @@ export function changesOf(
       objectId,
       event: 'create',
     })),
-    ...visible.flatMap((change) => modified(base, change, isNews(change.known.date))),
+    ...visible.flatMap((change) =>
+      modified(base, change, entered.get(change.known.id) ?? [], isNews(change.known.date)),
+    ),
   ];
 }
 
-interface Named {
-  id: string;
-  threadId: string;
-  date: Date;
-}
-
-function created(base: Base, { id, threadId, date }: Named, isNews: boolean): ChangeRecord {
+function created(base: Base, message: NotifiedMessage, isNews: boolean): ChangeRecord {
+  const { id } = message;
   const change = { ...base, object: 'message', objectId: id, event: 'create' } as const;
   if (!isNews) return change;
-  const dedupe = `message:${id}:created`;
   return {
     ...change,
-    webhook: { trigger: 'message.created', dedupe, attributes: attributes(threadId, date) },
+    webhook: messageWebhook('message.created', message, `message:${id}:created`),
   };
 }
 
@@ -81,23 +96,23 @@ function created(base: Base, { id, threadId, date }: Named, isNews: boolean): Ch
  * When a draft becomes a message, the log shows a deleted draft and a created message. The reverse
  * holds for a message that becomes a draft.
  */
-function modified(base: Base, { known, draft }: ChangedMessage, isNews: boolean): ChangeRecord[] {
+function modified(
+  base: Base,
+  { known, draft }: ChangedMessage,
+  entered: readonly string[],
+  isNews: boolean,
+): ChangeRecord[] {
+  const message = { ...known, folders: [...new Set([...known.folders, ...entered])] };
   const object = draft ? 'draft' : 'message';
   const change = { ...base, object, objectId: known.id, event: 'modify' } as const;
   if (known.draft !== draft) {
-    const before = {
-      ...base,
-      object: known.draft ? 'draft' : 'message',
-      objectId: known.id,
-    } as const;
-    const now = draft ? ({ ...change, event: 'create' } as const) : created(base, known, isNews);
-    return [{ ...before, event: 'delete' }, now];
+    const before = { ...base, objectId: known.id, event: 'delete' } as const;
+    if (known.draft) return [{ ...before, object: 'draft' }, created(base, message, isNews)];
+    const webhook = messageWebhook('message.deleted', message);
+    return [
+      { ...before, object: 'message', webhook },
+      { ...change, event: 'create' },
+    ];
   }
-  if (draft) return [change];
-  const webhook = {
-    trigger: 'message.updated',
-    dedupe: `message:${known.id}:updated:${newId()}`,
-    attributes: attributes(known.threadId, known.date),
-  } as const;
-  return [{ ...change, webhook }];
+  return draft ? [change] : [{ ...change, webhook: messageWebhook('message.updated', message) }];
 }

@@ -45,6 +45,8 @@ const known = (providerId: string, overrides: Partial<KnownMessage> = {}): Known
   starred: false,
   draft: false,
   folderIds: ['inbox'],
+  folders: [],
+  from: [],
   messageIdHeader: `<${providerId}>`,
   ...overrides,
 });

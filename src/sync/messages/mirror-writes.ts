@@ -40,6 +40,8 @@ export interface Written {
   fileIds: string[];
   /** Messages that moved to another thread in a merge. */
   rethreaded: RethreadedMessage[];
+  /** Ids of the folders to which messages were added, by message. */
+  entered: ReadonlyMap<string, readonly string[]>;
 }
 
 /** Writes the messages of a plan with their threads, files, folders and search documents. */
@@ -77,7 +79,7 @@ export async function writePlan(
     }),
     at,
   );
-  await writeMemberships(sql, accountId, plan);
+  const entered = await writeMemberships(sql, accountId, plan);
   const redated = changed.flatMap((change) =>
     change.redated ? [{ id: change.known.id, date: change.remote.receivedAt }] : [],
   );
@@ -85,7 +87,7 @@ export async function writePlan(
   await dateDocuments(sql, accountId, redated);
   const threads = await refreshThreads(sql, accountId, threadsOf(plan, merged.rethreaded), at);
   await rememberReported(sql, accountId, plan.reported);
-  return { threads, fileIds, ...merged };
+  return { threads, fileIds, entered, ...merged };
 }
 
 /**
@@ -177,7 +179,11 @@ async function rememberReferences(
   if (kept.length > 0) await writeReferences(sql, accountId, kept);
 }
 
-async function writeMemberships(sql: Sql, accountId: string, plan: MirrorPlan): Promise<void> {
+async function writeMemberships(
+  sql: Sql,
+  accountId: string,
+  plan: MirrorPlan,
+): Promise<Map<string, string[]>> {
   const moved = plan.changed.filter(({ foldersChanged }) => foldersChanged);
   await leaveFolders(
     sql,
@@ -191,7 +197,7 @@ async function writeMemberships(sql: Sql, accountId: string, plan: MirrorPlan): 
   const memberships = placed.flatMap(({ remote, ...message }) =>
     remote.folderIds.map((folderProviderId) => ({ ...message, folderProviderId })),
   );
-  await enterFolders(sql, accountId, memberships);
+  return enterFolders(sql, accountId, memberships);
 }
 
 async function rememberReported(

@@ -192,6 +192,8 @@ export function webhookSample(now: Date, text: Text): WebhookDetails {
     state: 'failing',
     paused: false,
     triggers: ['job.successful', 'job.failed', 'message.bounced'],
+    filterDomains: ['example.com'],
+    content: 'summary',
     failingSince: ago(now, 190),
     failures: 212,
     lastFailure: text('status 503'),

@@ -102,6 +102,12 @@ export class DocumentedApi {
     return complaints.some((one) => one.length === 0) ? [] : complaints.flat();
   }
 
+  /** What is wrong with a value by a schema of the document. Empty if nothing is wrong. */
+  faultsOfSchema(name: string, value: unknown): string[] {
+    const schema = this.#document.components?.schemas?.[name] as Schema | undefined;
+    return schema ? this.#complaints(schema, value) : [`no schema ${name}`];
+  }
+
   #complaints(schema: Schema, body: unknown): string[] {
     const validate = this.#validators.get(schema) ?? this.#ajv.compile(pointing(schema));
     this.#validators.set(schema, validate);

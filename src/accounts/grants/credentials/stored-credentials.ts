@@ -1,19 +1,22 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { hashToken, equalHashes } from '../../../platform/base/crypto/token-hash.ts';
 import { JointLookUp } from '../../../platform/base/concurrency/joint-look-up.ts';
-import { Database } from '../../../platform/database/sql.ts';
+import { Database, type Sql } from '../../../platform/database/sql.ts';
 import { Credentials } from '../../../platform/auth/credentials.ts';
 import type { AccountPrincipal, ApplicationPrincipal } from '../../../platform/auth/principal.ts';
 import { restrict, type Scope } from '../../../platform/auth/scopes.ts';
 import { ApplicationSuspendedError } from '../../../platform/auth/application-suspended-error.ts';
 import { TokenUses } from '../tokens/token-uses.ts';
 
+const ACCOUNT = `
+  g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
+  g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
+  g.billing_state as "billingState", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
+  a.features, a.suspended_at is not null as suspended, coalesce(i.require_proven_address, false) and g.proof is null as unproven`;
+
 /** @param which condition on the hash of the token */
 const accountsBy = (which: string) => `
-  select t.hash, t.id as "tokenId", t.scope as own, g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
-         g.name, g.organization_unit as "organizationUnit", g.status as "grantStatus",
-         g.billing_state as "billingState", coalesce(g.scope, i.scope) as asked, g.granted_scope as agreed,
-         a.features, a.suspended_at is not null as suspended, coalesce(i.require_proven_address, false) and g.proof is null as unproven
+  select t.hash, t.id as "tokenId", t.scope as own, ${ACCOUNT}
   from access_token t
   join "grant" g on g.id = t.grant_id
   join application a on a.id = g.application_id
@@ -43,6 +46,26 @@ interface FoundAccount {
   account: AccountPrincipal;
   /** Whether its application is suspended. */
   suspended: boolean;
+}
+
+const ACCOUNT_BY_ID = `
+  select '' as "tokenId", ${ACCOUNT}
+  from "grant" g join application a on a.id = g.application_id left join integration i on i.id = g.integration_id
+  where g.id = $1`;
+
+/**
+ * What an account may see, for work without a request: as with a token of all its scopes.
+ * @returns `undefined` if every request of the account would be refused
+ */
+export async function accountPrincipal(
+  sql: Sql,
+  accountId: string,
+): Promise<AccountPrincipal | undefined> {
+  const [row] = await sql.query<Omit<AccountRow, 'hash' | 'own'>>(ACCOUNT_BY_ID, [accountId]);
+  if (!row) return undefined;
+  const { suspended, asked, agreed, ...account } = row;
+  const isRefused = suspended || account.unproven || account.billingState === 'cancelled';
+  return isRefused ? undefined : { kind: 'account', ...account, scopes: restrict(asked, agreed) };
 }
 
 /** Encoding of a token's hash as a map key. */

@@ -4,7 +4,8 @@ import { reportIncident } from '../../../platform/logs/incidents.ts';
 import { type ChangeRecord, recordChanges } from '../../../platform/changes/change-log.ts';
 import type { Trigger } from '../../../platform/webhooks/webhook-state.ts';
 import type { Grant } from '../grant.entity.ts';
-import { accountChange } from '../account-change.ts';
+import { accountChange, grantChange } from '../account-change.ts';
+import { type SignInAgain, signInUrl } from '../sign-in-again.ts';
 import type { SyncState } from '../../../platform/auth/grant-status.ts';
 import { type GrantState, stateAfter, type WantedState } from '../grant-transitions.ts';
 
@@ -21,12 +22,12 @@ export interface GrantStateChange extends WantedState {
   settingsSealed?: string;
   /**
    * Set when the user has just authenticated, for the first time (`create`) or again (`modify`).
-   * Subscribers get `account.connected`.
+   * Subscribers get `account.connected`, and `grant.created` or `grant.updated`.
    */
   connected?: 'create' | 'modify';
 }
 
-interface LockedGrant extends GrantState {
+interface LockedGrant extends GrantState, SignInAgain {
   accountId: string;
   applicationId: string;
   settingsSealed: string;
@@ -37,8 +38,9 @@ interface LockedGrant extends GrantState {
 const LOCK = `
   select g.id as "accountId", g.application_id as "applicationId", g.status, g.status_reason as "statusReason",
          g.sync_state as "syncState", g.sync_reason as "syncReason", g.billing_state as "billingState",
-         g.settings_sealed as "settingsSealed"
-  from "grant" g
+         g.settings_sealed as "settingsSealed", g.provider, g.email, a.client_id as "clientId", a.region,
+         a.redirect_uris[1] as "redirectUri"
+  from "grant" g join application a on a.id = g.application_id
   join unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[]) w(id, status, sync_state, reason, sealed)
     on w.id = g.id
   where (w.sealed is null or g.settings_sealed = w.sealed)
@@ -68,7 +70,8 @@ const TRIGGERS: Readonly<Partial<Record<SyncState, Extract<Trigger, `account.${s
  * skipped.
  *
  * The application's webhooks are notified of a changed state. `account.invalid` is sent when the
- * grant's status becomes `invalid`, otherwise the trigger of the new sync state (`TRIGGERS`).
+ * grant's status becomes `invalid`, together with `grant.expired`, otherwise the trigger of the new
+ * sync state (`TRIGGERS`). These events have the reason, and a link if signing in again helps.
  * Updates that change nothing send no notification.
  */
 export async function moveGrants(
@@ -167,8 +170,27 @@ function changesOf(
     : after.syncState === before.syncState
       ? undefined
       : TRIGGERS[after.syncState];
+  const account = { ...after, at };
+  const state = {
+    reason: after.status === 'invalid' ? after.statusReason : after.syncReason,
+    sign_in_url: after.status === 'invalid' ? signInUrl(after) : null,
+  };
   return [
-    ...(move.connected ? [accountChange(after, move.connected, 'account.connected', at)] : []),
-    ...(trigger ? [accountChange(after, 'modify', trigger, at)] : []),
+    ...(move.connected ? connectedChanges(account, move.connected) : []),
+    ...(trigger ? [accountChange(account, 'modify', trigger, state)] : []),
+    ...(becameInvalid ? [grantChange(account, 'grant.expired', state)] : []),
+  ];
+}
+
+function connectedChanges(
+  account: LockedGrant & { at: Date },
+  connected: 'create' | 'modify',
+): ChangeRecord[] {
+  const isFirst = connected === 'create';
+  return [
+    accountChange(account, connected, 'account.connected'),
+    isFirst
+      ? grantChange(account, 'grant.created')
+      : grantChange(account, 'grant.updated', { reauthenticated: true }),
   ];
 }

@@ -23,7 +23,8 @@ const JOB_BATCH = 500;
  *
  * - Revokes every access token.
  * - Deletes messages, threads, folders, files, calendars, events and mirrored contacts, and
- *   records each deletion in the change log. The mirror starts from the beginning.
+ *   records each deletion in the change log, without webhooks. The mirror starts from the
+ *   beginning.
  * - Cancels pending provider writes, and puts open messages on hold until they get a new time.
  * - Resets the circuit breaker, because its state describes the old server.
  */
@@ -61,6 +62,7 @@ async function recordDeleted(sql: Sql, account: ChangedAccount, text: string): P
     event: 'delete',
     object,
     objectId: id,
+    webhook: null,
   }));
   for (let from = 0; from < changes.length; from += BATCH)
     await recordChanges(sql, changes.slice(from, from + BATCH));

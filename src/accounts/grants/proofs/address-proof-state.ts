@@ -71,7 +71,6 @@ function proofChange(
   proof: AddressProof | null,
   at: Date,
 ) {
-  const change = accountChange(account, 'modify', 'account.proof_changed', at);
   const attributes = { address_proven: proof !== null, proof };
-  return { ...change, webhook: { ...change.webhook, attributes } };
+  return accountChange({ ...account, at }, 'modify', 'account.proof_changed', attributes);
 }

@@ -1,9 +1,11 @@
 import { canTransition } from '../../../platform/base/state/transitions.ts';
 import { storable } from '../../../platform/base/text/storable.ts';
 import { columnsOf, idsOf, type Sql } from '../../../platform/database/sql.ts';
+import { recordChanges } from '../../../platform/changes/change-log.ts';
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import { REMINDER_STATUSES, type ReminderStatus } from '../../events/ports/event-reminders.ts';
 import { REMINDER_TRANSITIONS } from '../reminder-status.ts';
+import { type NotifiedReminder, reminderChanges } from './reminder-changes.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
 
 export interface ReminderTransition {
@@ -59,13 +61,16 @@ const MOVE = `
       sent_at = case when h.status = 'sent' then $6::timestamptz end
   from held h left join dequeued d using (id)
   where r.id = h.id
-  returning r.id`;
+  returning r.id, r.account_id as "accountId", r.event_id as "eventId", r.notification_id as "notificationId",
+    r.participant, r.type, r.recipient, r.due_at as "dueAt", r.status, r.reason, r.attempts, r.sent_at as "sentAt",
+    (select g.application_id from "grant" g where g.id = r.account_id) as "applicationId"`;
 
 /**
  * Changes the status of reminders, in the caller's transaction. No other function may do so. A
  * reminder that becomes scheduled gets a queue row; a waiting queue row of a reminder that stops
  * being scheduled is deleted. A transition that `REMINDER_TRANSITIONS` does not allow is skipped
- * without an error, because another transaction has settled that reminder.
+ * without an error, because another transaction has settled that reminder. Subscribers are notified
+ * of reminders that become `sent` or `failed`.
  * @returns ids of the reminders that changed
  */
 export async function transitionReminders(
@@ -74,13 +79,14 @@ export async function transitionReminders(
   at: Date,
 ): Promise<string[]> {
   if (moves.length === 0) return [];
-  const rows = await sql.query<{ id: string }>(MOVE, [
+  const rows = await sql.query<NotifiedReminder>(MOVE, [
     ...columnsOf(moves, 'id', 'to'),
     moves.map(({ reason }) => (reason === null ? null : storable(reason, MOST_REASON))),
     moves.map(({ attempts }) => attempts ?? 0),
     moves.map(({ to }) => SOURCES[to]),
     at,
   ]);
+  await recordChanges(sql, reminderChanges(rows, at));
   if (moves.some(({ to }) => to === 'scheduled')) wakeAfterCommit(sql, 'reminder');
   return idsOf(rows);
 }

@@ -120,7 +120,7 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
   webhooks: {
     summary: 'Webhooks of the application',
     credentials: 'client secret',
-    columns: ['id', 'state', 'callback_url', 'triggers'],
+    columns: ['id', 'state', 'callback_url', 'triggers', 'content'],
     actions: {
       get: list(WEBHOOKS, 'webhooks'),
       post: create(WEBHOOKS, 'a webhook'),

@@ -81,19 +81,27 @@ const ENTER = `
   select x.message_id, f.id, x.date
   from unnest($2::uuid[], $3::text[], $4::timestamptz[]) x(message_id, provider_id, date)
   join folder f on f.account_id = $1 and f.provider_id = x.provider_id
-  on conflict do nothing`;
+  on conflict do nothing
+  returning message_id as "messageId", folder_id as "folderId"`;
 
-/** Adds messages to folders. Folders that are not in the mirror are left out. */
+/**
+ * Adds messages to folders. Folders that are not in the mirror are left out.
+ * @returns ids of the folders to which each message was added
+ */
 export async function enterFolders(
   sql: Sql,
   accountId: string,
   memberships: readonly Membership[],
-) {
-  if (memberships.length === 0) return;
-  await sql.query(ENTER, [
+): Promise<Map<string, string[]>> {
+  const entered = new Map<string, string[]>();
+  if (memberships.length === 0) return entered;
+  const rows = await sql.query<{ messageId: string; folderId: string }>(ENTER, [
     accountId,
     ...columnsOf(memberships, 'messageId', 'folderProviderId', 'date'),
   ]);
+  for (const { messageId, folderId } of rows)
+    entered.set(messageId, [...(entered.get(messageId) ?? []), folderId]);
+  return entered;
 }
 
 // Renames in two steps, because two folders may have swapped names.

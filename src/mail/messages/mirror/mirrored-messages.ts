@@ -19,6 +19,9 @@ export interface KnownMessage {
   draft: boolean;
   /** Provider ids of its folders. */
   folderIds: readonly string[];
+  /** Our ids of the same folders. */
+  folders: readonly string[];
+  from: readonly Address[];
   messageIdHeader: string | null;
 }
 
@@ -52,7 +55,8 @@ export function contentKey(message: MessageContents): string {
 
 const MESSAGE = `
   m.id, m.provider_id as "providerId", m.thread_id as "threadId", m.date, m.unread, m.starred, m.draft,
-  m.message_id_header as "messageIdHeader",
+  m.message_id_header as "messageIdHeader", m.from_addresses as "from",
+  array(select mf.folder_id from message_folder mf where mf.message_id = m.id) as folders,
   array(select f.provider_id from message_folder mf join folder f on f.id = mf.folder_id
         where mf.message_id = m.id and f.provider_id is not null) as "folderIds"`;
 

@@ -1,12 +1,14 @@
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../../platform/changes/change-log.ts';
+import { messageWebhook, type NotifiedMessage } from '../message-webhooks.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../../threading/refresh-threads.ts';
 import { deleteEmptyThreads, lockThreads } from '../../threading/store-threads.ts';
 
 const REMOVE = `
   delete from message where account_id = $1 and id = any($2::uuid[])
-  returning id, thread_id as "threadId", draft, deleting`;
+  returning id, thread_id as "threadId", draft, deleting, date, from_addresses as "from",
+    array(select folder_id from message_folder where message_id = message.id) as folders`;
 
 const DUPLICATES = `
   select id from message where account_id = $1 and provider_id = any($2::text[]) and id <> $3 order by id for update`;
@@ -17,9 +19,7 @@ export interface MirrorOwnerIds {
   applicationId: string;
 }
 
-interface RemovedMessage {
-  id: string;
-  threadId: string;
+interface RemovedMessage extends NotifiedMessage {
   draft: boolean;
   /** True for a hidden draft. Its deletion is already in the change log. */
   deleting: boolean;
@@ -47,8 +47,11 @@ export async function dropMessages(
   await deleteEmptyThreads(sql, accountId, threadIds);
   const shown = messages.filter(({ deleting }) => !deleting);
   return [
-    ...shown.map(({ id, draft }): ChangeRecord => {
-      return { ...owner, object: draft ? 'draft' : 'message', objectId: id, event: 'delete' };
+    ...shown.map((message): ChangeRecord => {
+      const { id: objectId, draft } = message;
+      const change = { ...owner, objectId, event: 'delete' } as const;
+      if (draft) return { ...change, object: 'draft' };
+      return { ...change, object: 'message', webhook: messageWebhook('message.deleted', message) };
     }),
     ...files,
     ...threadChanges(owner, threads),
@@ -56,8 +59,7 @@ export async function dropMessages(
 }
 
 /**
- * Deletes messages from the mirror, and threads that have become empty. The deletions are logged,
- * but subscribers are not notified.
+ * Deletes messages from the mirror, and threads that have become empty, and records the deletions.
  */
 export async function removeMessages(
   sql: Sql,

@@ -1,4 +1,5 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
+import { filtersOf, shownFilters } from '../../../platform/webhooks/webhook-filters.ts';
 import type {
   ReplayResult,
   WebhookAttemptInfo,
@@ -35,6 +36,13 @@ export interface ReplayForm {
   eventId: string;
 }
 
+/** `accounts: 019a…; from_domains: example.com`; `null` without filters. */
+function filtersText(webhook: WebhookDetails): string | null {
+  const filters = Object.entries(shownFilters(filtersOf(webhook)) ?? {});
+  const text = filters.map(([name, values]: [string, string[]]) => `${name}: ${values.join(', ')}`);
+  return text.length === 0 ? null : text.join('; ');
+}
+
 const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
   const { lastHour } = webhook;
   return html`<section class="panel">
@@ -48,6 +56,8 @@ const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
           >`,
         ],
         ['Triggers', webhook.triggers.join(', ')],
+        ['Filters', filtersText(webhook)],
+        ['Content', webhook.content],
         ['Created', exactly(webhook.createdAt, now)],
         ['Subscribed', exactly(webhook.subscribedAt, now)],
         ['Last delivery', exactly(webhook.lastDeliveredAt, now)],

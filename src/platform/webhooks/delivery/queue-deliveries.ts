@@ -19,6 +19,10 @@ export interface WebhookEventRecord {
    * scope.
    */
   scopes: readonly string[] | null;
+  /** Ids of the folders or labels that the object is in, or was in before. */
+  folders: readonly string[];
+  /** Domains of the senders of the message. */
+  fromDomains: readonly string[];
   /** Span of the event, under which it is delivered; `null` if nobody listens. */
   traceparent: string | null;
 }
@@ -34,7 +38,7 @@ const MOST_OF_ROW = 16;
 // (`events/publish-events.ts`).
 /**
  * Builds the statement for `queueDeliveries`.
- * @param beside common table expressions of the caller; their parameters begin at `$11`
+ * @param beside common table expressions of the caller; their parameters begin at `$13`
  */
 export const withDeliveries = (beside: string): string => `
   with ${beside},
@@ -42,11 +46,12 @@ export const withDeliveries = (beside: string): string => `
     select pg_advisory_xact_lock_shared(${writerKey('a.id', 'webhook_event_seq_seq')})
     from (select distinct id from unnest($2::uuid[]) o(id)) a),
   stored as (
-    insert into webhook_event (id, application_id, account_id, type, body, dedupe)
-    select h.id, h.application_id, h.account_id, h.type, h.body, h.dedupe
+    insert into webhook_event (id, application_id, account_id, type, body, dedupe, folders, from_domains)
+    select h.id, h.application_id, h.account_id, h.type, h.body, h.dedupe, h.folders, h.from_domains
     from (select count(*) from storing) announced,
-      unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[])
-      h(id, application_id, type, body, dedupe, account_id, scopes)
+      (select x.*, string_to_array(given_folders, ',')::uuid[] as folders, string_to_array(given_domains, ',') as from_domains
+       from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[], $11::text[], $12::text[])
+         x(id, application_id, type, body, dedupe, account_id, scopes, given_folders, given_domains)) h
     where exists (select 1 from webhook w where w.state <> 'inactive' and ${wants('w', 'h')})
       and (h.scopes is null or not exists (
         select 1 from "grant" g left join integration i on i.id = g.integration_id
@@ -54,7 +59,7 @@ export const withDeliveries = (beside: string): string => `
           and not (coalesce(coalesce(g.scope, i.scope) && string_to_array(h.scopes, ','), true)
                    and coalesce(g.granted_scope && string_to_array(h.scopes, ','), true))))
     on conflict (dedupe) do nothing
-    returning id, application_id, account_id, type),
+    returning id, application_id, account_id, type, folders, from_domains),
   due as (
     select t.id as event_id, w.id as webhook_id, coalesce(g.slot_ms, 50) as slot_ms,
       greatest(now(), g.next_slot, now() + p.wait_ms * interval '1 ms') as begins_at,
@@ -98,8 +103,15 @@ export async function queueDeliveries(
     events.some(({ traceparent }) => traceparent)
       ? events.map(({ traceparent }) => traceparent)
       : null,
+    events.map(({ folders }) => listOf(folders)),
+    events.map(({ fromDomains }) => listOf(fromDomains)),
     ...values,
   ]);
   for (const booked of rows) deliveryPace.note(booked);
   return rows.length === 0 ? null : Math.min(...rows.map(({ waitMs }) => waitMs));
+}
+
+/** A list as `string_to_array` reads it; `null` if it is empty. */
+function listOf(values: readonly string[]): string | null {
+  return values.length === 0 ? null : values.join(',');
 }

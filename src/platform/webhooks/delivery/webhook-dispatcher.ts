@@ -26,6 +26,7 @@ import {
   tally,
 } from './delivery-results.ts';
 import { DeliveryShares } from './delivery-shares.ts';
+import { EventContents } from './event-contents.ts';
 import {
   type AttemptEvidence,
   endWholeRows,
@@ -37,7 +38,7 @@ import {
 import { KEPT_BYTES, receiverText } from './receiver-text.ts';
 import { deliveryHeaders } from './signature.ts';
 import { SigningSecrets } from './signing-secrets.ts';
-import type { WebhookState } from '../webhook-state.ts';
+import type { WebhookContent, WebhookState } from '../webhook-state.ts';
 
 /** A claimed row of `hook_job`: deliveries to one webhook, made one after the other. */
 export interface WebhookDeliveryRow extends ClaimedRow {
@@ -51,6 +52,7 @@ export interface WebhookDeliveryRow extends ClaimedRow {
 interface LoadedDeliveries {
   callbackUrl: string;
   state: WebhookState;
+  content: WebhookContent;
   applicationId: string;
   secretSealed: string;
   /** The bodies of the events, one after the other; `null` if none of them is stored. */
@@ -60,7 +62,7 @@ interface LoadedDeliveries {
 }
 
 const LOADING: RowLoading = {
-  columns: `w.callback_url as "callbackUrl", w.state, w.application_id as "applicationId", a.secret_sealed as "secretSealed",
+  columns: `w.callback_url as "callbackUrl", w.state, w.content, w.application_id as "applicationId", a.secret_sealed as "secretSealed",
     e.bodies, e.lengths`,
   // One value for all bodies: an array of them would take the program several times as long.
   joins: `
@@ -135,6 +137,7 @@ export class WebhookDispatcher implements Dispatcher<
   constructor(
     private readonly egress: EgressClient,
     private readonly secrets: SigningSecrets,
+    private readonly contents: EventContents,
     private readonly clock: Clock,
   ) {}
 
@@ -164,7 +167,7 @@ export class WebhookDispatcher implements Dispatcher<
     loaded: LoadedDeliveries,
   ): Promise<Outcome<DeliveryResult> | null> {
     const made: AttemptResult[] = [];
-    for (const { eventId, body } of eventsOf(row, loaded)) {
+    for (const { eventId, body } of await this.#withContents(loaded, eventsOf(row, loaded))) {
       const attempt = await this.#attempt({ ...row, eventId }, loaded, body, lease.signal).catch(
         (error: unknown) => {
           // With a row of its own, the event meets the error again, and the engine reports it.
@@ -179,6 +182,19 @@ export class WebhookDispatcher implements Dispatcher<
       if (effect === 'gone' || evidence.tookMs > SLOW_MS || lease.stopping()) break;
     }
     return made.length === 0 ? null : this.#conclude(row, made);
+  }
+
+  /** The events with the content that the webhook wants. */
+  async #withContents(
+    { content }: LoadedDeliveries,
+    events: readonly StoredEvent[],
+  ): Promise<StoredEvent[]> {
+    const bodies = await this.contents.of(
+      content,
+      events.flatMap(({ body }) => body ?? []),
+    );
+    let next = 0;
+    return events.map((event) => ({ ...event, body: event.body && (bodies[next++] ?? null) }));
   }
 
   onError(row: WebhookDeliveryRow): Outcome<DeliveryResult> {
@@ -367,11 +383,14 @@ function eventIdsOf({ eventId, moreEvents }: WebhookDeliveryRow): string[] {
   return [eventId, ...(moreEvents ?? [])];
 }
 
-/** The events of a row with the bytes to send; `null` if an event is no longer stored. */
-function eventsOf(
-  row: WebhookDeliveryRow,
-  { bodies, lengths }: LoadedDeliveries,
-): { eventId: string; body: Buffer | null }[] {
+/** An event with the bytes to send; `null` if it is no longer stored. */
+interface StoredEvent {
+  eventId: string;
+  body: Buffer | null;
+}
+
+/** The events of a row. */
+function eventsOf(row: WebhookDeliveryRow, { bodies, lengths }: LoadedDeliveries): StoredEvent[] {
   let end = 0;
   return eventIdsOf(row).map((eventId, index) => {
     const length = lengths[index] ?? null;

@@ -2,10 +2,14 @@
  * SQL condition: a webhook wants an event. The only place that decides it, for every use of events:
  * what is stored, delivered and shown in a feed. The state of the webhook is not part of it.
  * @param webhook alias of a row of `webhook`
- * @param event alias of a row with `application_id` and `type`, as `webhook_event` has them
+ * @param event alias of a row with `application_id`, `account_id`, `type`, `folders` and
+ *   `from_domains`, as `webhook_event` has them
  */
-export const wants = (webhook: string, event: string): string =>
-  `${webhook}.application_id = ${event}.application_id and ${event}.type = any(${webhook}.triggers)`;
+export const wants = (webhook: string, event: string): string => `
+  ${webhook}.application_id = ${event}.application_id and ${event}.type = any(${webhook}.triggers)
+  and (${webhook}.filter_accounts is null or ${event}.account_id = any(${webhook}.filter_accounts))
+  and (${webhook}.filter_folders is null or ${event}.folders && ${webhook}.filter_folders)
+  and (${webhook}.filter_domains is null or ${event}.from_domains && ${webhook}.filter_domains)`;
 
 /**
  * SQL of the number of the previous event of the same account that a webhook wants; `null` if none

@@ -1,4 +1,5 @@
 import type { Sql } from '../../database/sql.ts';
+import { wants } from './matching.ts';
 import { wakeAfterCommit } from '../../work/signals.ts';
 import { ROW_WAITING } from '../../work/queue/row-state.ts';
 
@@ -33,7 +34,7 @@ const QUEUED_AT_ONCE = `
 const REQUEUE = `
   with wanted as materialized (
     select e.id from webhook_event e join webhook w on w.id = $1
-    where e.application_id = w.application_id and e.type = any(w.triggers) and e.id > $2
+    where ${wants('w', 'e')} and e.id > $2
       and not ($4 and exists (select 1 from webhook_attempt a
                               where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered'))
     order by e.id limit $3),

@@ -20,6 +20,10 @@ const WebhookEventSchema = defineEntity({
     /** `null` as for `seq`. */
     accountId: p.uuid().nullable(),
     type: p.text(),
+    /** Folders or labels of the object before and after the change; `null` if it has none. */
+    folders: p.array().columnType('uuid[]').nullable(),
+    /** Domains of the senders of a message; `null` for other objects. */
+    fromDomains: p.array().columnType('text[]').nullable(),
     /** The exact bytes that are signed and sent. */
     body: p.blob(),
     /** Key that prevents storing the same event twice, e.g. `job:<id>:successful:1`. */

@@ -1,0 +1,161 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import { z, type ZodType } from 'zod';
+import { SUMMARY_FIELDS } from '../../../deltas/event-objects.ts';
+import { type Trigger, TRIGGERS } from '../../../platform/webhooks/webhook-state.ts';
+import type { Schema, Schemas } from '../schemas.ts';
+import { type Payload, PAYLOADS } from './payloads.ts';
+
+/** Key of the webhooks in the document: OpenAPI 3.0 has no `webhooks` (ADR 0149). */
+export const WEBHOOKS = 'x-webhooks';
+
+const ID = '019aa1b2-0000-7000-8000-000000000001';
+const ACCOUNT_ID = '019aa1b2-0000-7000-8000-00000000000a';
+const NULL: Schema = { type: 'object', nullable: true, enum: [null] };
+
+/** `MessageLinkClickedWebhook` for `message.link_clicked`. */
+export const schemaName = (trigger: Trigger): string =>
+  `${trigger.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())}Webhook`;
+
+/** Kind of object that a trigger is about, as `object` names it. */
+function objectOf(trigger: Trigger): string {
+  const [kind = ''] = trigger.split('.');
+  return kind === 'job' ? 'job_status' : kind;
+}
+
+/** Adds an operation for each trigger, with the schema and an example of its delivery. */
+export function addWebhooks(document: OpenAPIObject): void {
+  const schemas = (document.components?.schemas ?? {}) as Schemas;
+  const operations: Record<string, object> = {};
+  const data = new Map<string, string>();
+  for (const trigger of TRIGGERS) {
+    const name = schemaName(trigger);
+    const schema = dataSchema(trigger, PAYLOADS[trigger], schemas);
+    const text = JSON.stringify(schema);
+    // Triggers whose data looks alike share a schema, under the name of the first of them.
+    const dataName = data.get(text) ?? `${name}Data`;
+    data.set(text, dataName);
+    schemas[dataName] = schema;
+    schemas[name] = deliverySchema(trigger, dataName);
+    operations[trigger] = { post: operationOf(trigger, name) };
+  }
+  (document as unknown as Record<string, unknown>)[WEBHOOKS] = operations;
+}
+
+function operationOf(trigger: Trigger, schema: string): object {
+  const content = { schema: { $ref: `#/components/schemas/${schema}` } };
+  return {
+    operationId: `Webhooks_${schema.charAt(0).toLowerCase()}${schema.slice(1)}`,
+    tags: ['webhooks'],
+    summary: PAYLOADS[trigger].summary,
+    description: 'Sent to the `callback_url` of webhooks with this trigger.',
+    security: [],
+    requestBody: { required: true, content: { 'application/json': content } },
+    responses: {
+      '2XX': { description: 'You have received the event' },
+      '410': { description: 'You do not want events any more: deliveries to this address end' },
+    },
+  };
+}
+
+function deliverySchema(trigger: Trigger, dataName: string): Schema {
+  const payload = PAYLOADS[trigger];
+  const delta = objectSchema({
+    date: { type: 'integer', description: 'Time of the event, in Unix seconds' },
+    object: { type: 'string', enum: [objectOf(trigger)], description: 'Kind of object' },
+    type: { type: 'string', enum: [trigger], description: 'The trigger' },
+    object_data: { $ref: `#/components/schemas/${dataName}` },
+  });
+  return {
+    ...objectSchema({
+      deltas: { type: 'array', items: delta, description: 'The events of this delivery' },
+    }),
+    description: payload.summary,
+    example: exampleOf(trigger, payload),
+  };
+}
+
+function dataSchema(trigger: Trigger, payload: Payload, schemas: Schemas): Schema {
+  const object = objectOf(trigger);
+  const attributes = payload.attributes ? schemaOf(payload.attributes) : NULL;
+  const metadata = payload.metadata ? schemaOf(payload.metadata) : NULL;
+  const data = (shown: Schema, content: string, isNamed: boolean): Schema => {
+    const fields = {
+      namespace_id: { type: 'string', description: 'Old name of `account_id`' },
+      account_id: { type: 'string', description: 'Id of the account' },
+      object: { type: 'string', enum: [object], description: 'Kind of object' },
+      id: { type: 'string', description: 'Id of the object' },
+      attributes: described(shown, 'What the event says about the object'),
+      metadata: described(
+        payload.metadata ? { ...metadata, nullable: true } : metadata,
+        'Metadata of the object, or of the event',
+      ),
+      content: { type: 'string', enum: [content], description: 'What `attributes` contain' },
+    };
+    const all = objectSchema(fields);
+    const required = (all.required ?? []).filter((key) => isNamed || key !== 'content');
+    return { ...all, required };
+  };
+  const ids = data(attributes, 'ids', false);
+  if (!payload.hasObject) return described(ids, 'The object that the event is about');
+  const kind = object as keyof typeof SUMMARY_FIELDS;
+  return {
+    description: 'The object that the event is about',
+    anyOf: [
+      ids,
+      data(summarySchema(kind, payload.attributes ? attributes : {}, schemas), 'summary', true),
+      data({ allOf: [{ $ref: `#/components/schemas/${componentOf(kind)}` }] }, 'full', true),
+    ],
+  };
+}
+
+/** The stored attributes, and the fields of a summary as the object itself describes them. */
+function summarySchema(
+  kind: keyof typeof SUMMARY_FIELDS,
+  stored: Schema,
+  schemas: Schemas,
+): Schema {
+  const whole = schemas[componentOf(kind)] ?? {};
+  const fields = SUMMARY_FIELDS[kind].flatMap((key): [string, Schema][] => {
+    const field = whole.properties?.[key];
+    return field ? [[key, field]] : [];
+  });
+  const required = fields.map(([key]) => key).filter((key) => whole.required?.includes(key));
+  return {
+    type: 'object',
+    properties: { ...stored.properties, ...structuredClone(Object.fromEntries(fields)) },
+    required: [...new Set([...(stored.required ?? []), ...required])],
+    additionalProperties: false,
+  };
+}
+
+const componentOf = (kind: string): string => kind.charAt(0).toUpperCase() + kind.slice(1);
+
+function objectSchema(properties: Record<string, Schema>): Schema {
+  return { type: 'object', properties, required: Object.keys(properties) };
+}
+
+function described(schema: Schema, description: string): Schema {
+  return { ...schema, description };
+}
+
+/** A zod schema as OpenAPI writes it, without its example. */
+function schemaOf(zod: ZodType): Schema {
+  const { example: _, ...schema } = z.toJSONSchema(zod, { target: 'openapi-3.0' }) as Schema;
+  return schema;
+}
+
+const exampleIn = (zod: ZodType | null): unknown => zod?.meta()?.['example'] ?? null;
+
+function exampleOf(trigger: Trigger, { attributes, metadata }: Payload): object {
+  const object = objectOf(trigger);
+  const id = ['account', 'grant'].includes(object) ? ACCOUNT_ID : ID;
+  const data = {
+    namespace_id: ACCOUNT_ID,
+    account_id: ACCOUNT_ID,
+    object,
+    id,
+    attributes: exampleIn(attributes),
+    metadata: exampleIn(metadata),
+  };
+  return { deltas: [{ date: 1_795_255_200, object, type: trigger, object_data: data }] };
+}
