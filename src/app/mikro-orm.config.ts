@@ -86,12 +86,14 @@ import { Operator } from '../operator/access/operator.entity.ts';
 import { OperatorLink } from '../operator/access/operator-link.entity.ts';
 import { OperatorSession } from '../operator/access/sessions/operator-session.entity.ts';
 import { OperatorToken } from '../operator/access/operator-token.entity.ts';
+import { WebhookSecret } from '../platform/webhooks/secrets/webhook-secret.entity.ts';
 import { Webhook } from '../platform/webhooks/webhook.entity.ts';
 
 /** Every table of the schema. `npm run db:check` compares them with the migrations. */
 export const entities = [
   Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt, Refusal, RequestCount,
-  Webhook, WebhookEvent, WebhookAttempt, WebhookDelivery,
+  Webhook,
+    WebhookSecret, WebhookEvent, WebhookAttempt, WebhookDelivery,
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,

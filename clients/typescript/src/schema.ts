@@ -303,6 +303,50 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/a/{client_id}/webhooks/{id}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the valid signing secrets of a webhook, without their values
+         * @description Oldest first, at most 5. While there are none, the client secret signs.
+         */
+        get: operations["WebhookSecrets_list"];
+        put?: never;
+        /**
+         * Create a signing secret of a webhook, which replaces the earlier ones
+         * @description The new secret signs `webhook-signature` at once. The secrets before it sign as well for `previous_expires_in` seconds, so that a receiver with either can check deliveries. With the first secret of a webhook this holds for the client secret. `X-Nylas-Signature` is always made with the client secret.
+         */
+        post: operations["WebhookSecrets_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/webhooks/{id}/secrets/{secret_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a signing secret of a webhook
+         * @description It signs nothing more. After the last one, the client secret signs again.
+         */
+        delete: operations["WebhookSecrets_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/account": {
         parameters: {
             query?: never;
@@ -4607,6 +4651,39 @@ export interface components {
              *     ]
              */
             triggers: ("account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "message.created" | "message.opened" | "message.updated" | "message.link_clicked" | "message.bounced" | "thread.replied" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached")[];
+        };
+        /**
+         * @example {
+         *       "previous_expires_in": 86400
+         *     }
+         */
+        CreateWebhookSecret: {
+            /**
+             * @description Seconds for which the secrets before it sign as well; 0: they end at once. Default: 86400, a day; at most 30 days
+             * @example 86400
+             */
+            previous_expires_in?: number | null;
+        };
+        /**
+         * @example {
+         *       "created_at": 1795255200,
+         *       "expires_at": null,
+         *       "id": "019aa1b2-0000-7000-8000-000000000004",
+         *       "previous_expires_at": 1795341600,
+         *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD8Pr8Lt9c5zE="
+         *     }
+         */
+        CreatedWebhookSecret: {
+            /** @description When it was created, in Unix seconds */
+            created_at: number;
+            /** @description From then on it signs nothing; null: it signs until it is replaced or deleted */
+            expires_at: number | null;
+            /** @description Id of the object */
+            id: string;
+            /** @description Until then the secrets before it sign as well, or the client secret if there were none. Secrets that end earlier keep their end */
+            previous_expires_at: number;
+            /** @description `whsec_` and the base64 text of the 32 bytes that sign (Standard Webhooks). Shown only in this response */
+            secret: string;
         };
         /**
          * @example {
@@ -9005,6 +9082,33 @@ export interface components {
             trigger: string | null;
         };
         /**
+         * @example {
+         *       "created_at": 1795255200,
+         *       "expires_at": null,
+         *       "id": "019aa1b2-0000-7000-8000-000000000004"
+         *     }
+         */
+        WebhookSecret: {
+            /** @description When it was created, in Unix seconds */
+            created_at: number;
+            /** @description From then on it signs nothing; null: it signs until it is replaced or deleted */
+            expires_at: number | null;
+            /** @description Id of the object */
+            id: string;
+        };
+        /**
+         * @example {
+         *       "success": true
+         *     }
+         */
+        WebhookSecretDeleted: {
+            /**
+             * @description Whether it worked
+             * @enum {boolean}
+             */
+            success: true;
+        };
+        /**
          * @description When the event takes place: a moment, a span of time, a day, or days
          * @example {
          *       "end_time": 1900003600,
@@ -10861,6 +10965,225 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"][];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    WebhookSecrets_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"][];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    WebhookSecrets_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookSecret"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedWebhookSecret"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    WebhookSecrets_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Id of the signing secret
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                secret_id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecretDeleted"];
                 };
             };
             /** @description The request is invalid; the message names the field */

@@ -101,6 +101,7 @@ export const PARAMETER_TEXTS: Readonly<Record<string, FieldText>> = {
   timeout: ['How long to wait for a change, in seconds', 30],
   title: ['A part of the title', 'Planning'],
   to: ['An exact address', 'bo@example.test'],
+  secret_id: ['Id of the signing secret', ID],
   token_id: ['Id of the access token', ID],
   until: ['Only before this time, in Unix seconds', SECONDS],
   unread: ['Only unread, or only read', 'true'],

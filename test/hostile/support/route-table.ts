@@ -158,6 +158,11 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'PUT /a/{client_id}/webhooks/{id}': secret({ audit: 'webhook.update' }),
   'DELETE /a/{client_id}/webhooks/{id}': secret({ audit: 'webhook.delete' }),
   'GET /a/{client_id}/webhooks/{id}/deliveries': secret(),
+  'GET /a/{client_id}/webhooks/{id}/secrets': secret(),
+  'POST /a/{client_id}/webhooks/{id}/secrets': secret({ audit: 'webhook.create-secret' }),
+  'DELETE /a/{client_id}/webhooks/{id}/secrets/{secret_id}': secret({
+    audit: 'webhook.delete-secret',
+  }),
 
   'GET /account': account(null),
   'GET /job-statuses': account(null),

@@ -172,6 +172,9 @@ const REST: readonly Step[] = [
   { try: 'GET /a/{client_id}/webhooks/{id}' },
   { try: 'PUT /a/{client_id}/webhooks/{id}' },
   { try: 'GET /a/{client_id}/webhooks/{id}/deliveries' },
+  { try: 'POST /a/{client_id}/webhooks/{id}/secrets', saves: { webhook_secret: 'id' } },
+  { try: 'GET /a/{client_id}/webhooks/{id}/secrets' },
+  { try: 'DELETE /a/{client_id}/webhooks/{id}/secrets/{secret_id}' },
 ];
 
 const ENDS: readonly Step[] = [

@@ -133,6 +133,20 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
           columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
         },
       ),
+      secrets: call(
+        `GET ${WEBHOOKS}/{id}/secrets`,
+        'List its signing secrets, without the secrets themselves',
+        { columns: ['id', 'created_at', 'expires_at'] },
+      ),
+      'secrets:make': call(
+        `POST ${WEBHOOKS}/{id}/secrets`,
+        'Create a signing secret for it; earlier ones end',
+        { body: true, columns: ['id', 'secret', 'previous_expires_at'] },
+      ),
+      'secrets:delete': call(
+        `DELETE ${WEBHOOKS}/{id}/secrets/{secret_id}`,
+        'Delete one of its signing secrets',
+      ),
     },
   },
 };
