@@ -15,7 +15,8 @@ export function sealApplicationSecret(
 
 /**
  * Decrypts the client secret of an application, from `application.secret_sealed` or
- * `previous_secret_sealed`. It is the key for signatures. Decrypted secrets are cached for at most a minute.
+ * `previous_secret_sealed`. It is the key for signatures. Decrypted secrets are cached for at most
+ * a minute.
  * @throws {UnsealError}
  */
 export function openApplicationSecret(

@@ -14,7 +14,7 @@ import {
   type Plan,
   PLANS,
 } from '../../../platform/auth/plan.ts';
-import { LONGEST_OVERLAP_SECONDS } from '../../../platform/auth/secret-overlap.ts';
+import { LONGEST_OVERLAP_SECONDS } from '../../../platform/base/secret-overlap.ts';
 import { isScope, type Scope, SCOPES } from '../../../platform/auth/scopes.ts';
 import { type Region, REGIONS } from '../../../platform/config/regions.ts';
 import { example, secondsOf } from '../arguments.ts';

@@ -15,7 +15,7 @@ export interface Action {
    * path without an id is the list.
    */
   id?: 'required' | 'optional';
-  /** Name of the second id, which must follow the id, such as `token_id`; absent if there is none. */
+  /** Name of a second id that must follow the id, such as `token_id`; absent if there is none. */
   partId?: string;
   body?: boolean;
   /**

@@ -1,6 +1,6 @@
 /**
- * Decrypts client secrets, which sign webhook deliveries. Implemented by the applications module, which
- * stores them.
+ * Decrypts client secrets, which sign webhook deliveries. Implemented by the applications module,
+ * which stores them.
  */
 export abstract class SigningSecrets {
   /**

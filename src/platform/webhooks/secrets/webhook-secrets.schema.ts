@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { LONGEST_OVERLAP_SECONDS } from '../../auth/secret-overlap.ts';
+import { LONGEST_OVERLAP_SECONDS } from '../../base/secret-overlap.ts';
 
 const DAY_SECONDS = 86_400;
 
