@@ -3,7 +3,7 @@ import { Database } from '../platform/database/sql.ts';
 import type { Position } from './cursor.ts';
 import type { DeltaType } from '../platform/changes/delta-types.ts';
 import type { LoggedChange } from './roll-up.ts';
-import { lowestWriter } from '../platform/changes/writer-keys.ts';
+import { lowestWriter } from '../platform/database/writer-keys.ts';
 
 /** State of the change log of an account. */
 export interface LogState {

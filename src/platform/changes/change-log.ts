@@ -6,7 +6,7 @@ import { columnsOf, afterCommit, type Sql } from '../database/sql.ts';
 import { currentTraceparent } from '../tracing/traceparent.ts';
 import { withDeliveries, queueDeliveries } from '../webhooks/delivery/queue-deliveries.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
-import { writerKey } from './writer-keys.ts';
+import { writerKey } from '../database/writer-keys.ts';
 
 /**
  * Kinds of objects that change. `job_status`, `account` and `quota` are reported by webhook only
@@ -89,7 +89,7 @@ function webhookBody(change: ChangeRecord): Buffer {
 // drawn. `count(*)` from `writing` enforces that order.
 const RECORD = withDeliveries(`
   writing as materialized (
-    select pg_advisory_xact_lock_shared(${writerKey('a.id')})
+    select pg_advisory_xact_lock_shared(${writerKey('a.id', 'change_seq_seq')})
     from (select distinct id from unnest($11::uuid[]) g(id)) a),
   logged as (
     insert into change (account_id, object, object_id, event)

@@ -1,5 +1,7 @@
 import { columnsOf, type Sql } from '../../database/sql.ts';
 import { type BookedDeliveries, deliveryPace } from './delivery-pace.ts';
+import { writerKey } from '../../database/writer-keys.ts';
+import { wants } from '../events/matching.ts';
 import type { Trigger } from '../webhook-state.ts';
 
 /** An event to send to subscribers. */
@@ -27,34 +29,38 @@ const MOST_OF_ROW = 16;
 // Deliveries become due at the pace of their webhook. If all were due at once, most would have
 // to be deferred one by one. If the webhook is deleted at the same time, its deliveries are dropped
 // later. Events of different traces do not share a row, because a row belongs to one trace. The key
-// of a webhook's rate gate is the webhook's id, although the column is `account_id`.
+// of a webhook's rate gate is the webhook's id, although the column is `account_id`. `storing`
+// announces the transaction to the publisher before the numbers of the events are drawn
+// (`events/publish-events.ts`).
 /**
  * Builds the statement for `queueDeliveries`.
  * @param beside common table expressions of the caller; their parameters begin at `$11`
  */
 export const withDeliveries = (beside: string): string => `
   with ${beside},
+  storing as materialized (
+    select pg_advisory_xact_lock_shared(${writerKey('a.id', 'webhook_event_seq_seq')})
+    from (select distinct id from unnest($2::uuid[]) o(id)) a),
   stored as (
-    insert into webhook_event (id, application_id, type, body, dedupe)
-    select h.id, h.application_id, h.type, h.body, h.dedupe
-    from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[])
+    insert into webhook_event (id, application_id, account_id, type, body, dedupe)
+    select h.id, h.application_id, h.account_id, h.type, h.body, h.dedupe
+    from (select count(*) from storing) announced,
+      unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[])
       h(id, application_id, type, body, dedupe, account_id, scopes)
-    where exists (select 1 from webhook w
-                  where w.application_id = h.application_id and h.type = any(w.triggers) and w.state <> 'inactive')
+    where exists (select 1 from webhook w where w.state <> 'inactive' and ${wants('w', 'h')})
       and (h.scopes is null or not exists (
         select 1 from "grant" g left join integration i on i.id = g.integration_id
         where g.id = h.account_id
           and not (coalesce(coalesce(g.scope, i.scope) && string_to_array(h.scopes, ','), true)
                    and coalesce(g.granted_scope && string_to_array(h.scopes, ','), true))))
     on conflict (dedupe) do nothing
-    returning id, application_id, type),
+    returning id, application_id, account_id, type),
   due as (
     select t.id as event_id, w.id as webhook_id, coalesce(g.slot_ms, 50) as slot_ms,
       greatest(now(), g.next_slot, now() + p.wait_ms * interval '1 ms') as begins_at,
       row_number() over (partition by w.id order by t.id) - 1 as place,
       ($10::text[])[array_position($1::uuid[], t.id)] as traceparent
-    from stored t join webhook w on w.application_id = t.application_id and t.type = any(w.triggers)
-                              and w.state in ('active', 'failing')
+    from stored t join webhook w on w.state in ('active', 'failing') and ${wants('w', 't')}
     left join account_gate g on g.account_id = w.id
     left join unnest($8::uuid[], $9::float8[]) p(webhook_id, wait_ms) on p.webhook_id = w.id),
   hook_row as (

@@ -14,8 +14,9 @@ import {
   type RowLoading,
   type Settled,
 } from '../../work/queue/dispatcher.ts';
-import { afterCommit, type Sql } from '../../database/sql.ts';
+import { afterCommit, type Sql, type SqlConnection } from '../../database/sql.ts';
 import { annotateSpan } from '../../tracing/spans.ts';
+import { EVENTS_UNPUBLISHED, publishEvents } from '../events/publish-events.ts';
 import { decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
 import {
   type AttemptResult,
@@ -122,6 +123,7 @@ export class WebhookDispatcher implements Dispatcher<
       traceparent: 'traceparent',
     },
     loading: LOADING,
+    unqueued: EVENTS_UNPUBLISHED,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;
@@ -132,6 +134,10 @@ export class WebhookDispatcher implements Dispatcher<
     private readonly signer: DeliverySigner,
     private readonly clock: Clock,
   ) {}
+
+  async beforeClaim(sql: SqlConnection): Promise<void> {
+    await publishEvents(sql);
+  }
 
   async run(
     row: WebhookDeliveryRow,

@@ -4,10 +4,21 @@ import { idColumn } from '../../database/base-columns.ts';
 const WebhookEventSchema = defineEntity({
   name: 'WebhookEvent',
   tableName: 'webhook_event',
-  indexes: [{ name: 'webhook_event_application', properties: ['applicationId', 'id'] }],
+  indexes: [
+    { name: 'webhook_event_application', properties: ['applicationId', 'id'] },
+    { name: 'webhook_event_feed', properties: ['applicationId', 'seq'] },
+    { name: 'webhook_event_account', properties: ['accountId', 'seq'] },
+  ],
   properties: {
     ...idColumn,
+    /**
+     * Number of the event, drawn when it is stored. Readers that need the order read only published
+     * numbers (`publish-events.ts`). `null`: stored by a release that numbered no events.
+     */
+    seq: p.bigint('number').nullable().autoincrement(),
     applicationId: p.uuid(),
+    /** `null` as for `seq`. */
+    accountId: p.uuid().nullable(),
     type: p.text(),
     /** The exact bytes that are signed and sent. */
     body: p.blob(),

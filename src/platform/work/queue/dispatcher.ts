@@ -1,4 +1,4 @@
-import type { Sql } from '../../database/sql.ts';
+import type { Sql, SqlConnection } from '../../database/sql.ts';
 import type { QueueName } from '../signals.ts';
 
 /*
@@ -200,6 +200,11 @@ export interface QueueTable {
   lookUpBy?: string;
   /** What `Dispatcher.run` gets with the row. Absent: the queue loads nothing. */
   loading?: RowLoading;
+  /**
+   * SQL condition: there is work that is not in rows of the queue yet. The heartbeat then lets the
+   * queue claim at once, and `Dispatcher.beforeClaim` makes the rows. Absent: all work is in rows.
+   */
+  unqueued?: string;
 }
 
 /**
@@ -224,6 +229,11 @@ export interface Dispatcher<
    * wait until its death is noticed. Default: `slots`.
    */
   readonly mostBeforeHandOff?: number;
+  /**
+   * Called before each claim, outside of a transaction. Makes rows of work that is not in the queue
+   * yet (`QueueTable.unqueued`). Absent: nothing.
+   */
+  beforeClaim?(sql: SqlConnection): Promise<void>;
   /**
    * Runs a row. Expected failures are outcomes; throw only for bugs, other surprises, and
    * `PostponedError` before the hand-off.

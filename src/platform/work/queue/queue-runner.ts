@@ -232,6 +232,7 @@ export class QueueRunner {
   async #look(): Promise<void> {
     const free = Math.min(this.#free(), MOST_PER_CLAIM);
     if (free > 0 && this.#tooSoon(free)) return;
+    await this.dispatcher.beforeClaim?.(this.pools.work);
     this.#left = free <= 0 || (await this.#claim(free));
     if (!this.#left) return;
     if (free > 0) this.#wanted = true;

@@ -56,8 +56,9 @@ export interface QueueStatements {
 /** Counters stop at this value: an overflow would fail every statement that includes the row. */
 const MOST_COUNTED = 100;
 
-const dueInMs = (table: string) =>
-  `(extract(epoch from (select run_at from ${table} where state = ${ROW_WAITING} order by run_at limit 1) - clock_timestamp()) * 1000)::float8`;
+const dueInMs = ({ table, unqueued = 'false' }: QueueTable) => `
+  case when ${unqueued} then 0
+    else (extract(epoch from (select run_at from ${table} where state = ${ROW_WAITING} order by run_at limit 1) - clock_timestamp()) * 1000)::float8 end`;
 
 /*
  * Claimed rows are found by their ids. The statements are often planned while the queue is empty.
@@ -321,7 +322,7 @@ const SYNCHRONOUS = `
  * @param showsServer false if the server refuses to show `SERVER_COLUMNS`
  */
 export function beatStatement(tables: readonly QueueTable[], showsServer = true): string {
-  const next = tables.map(({ queue, table }) => `${dueInMs(table)} as "${queue}"`);
+  const next = tables.map((table) => `${dueInMs(table)} as "${table.queue}"`);
   const orphans = tables.map(
     ({ table }) =>
       `exists (select 1 from ${table} j where j.state = ${ROW_CLAIMED} and ${ORPHANED})`,

@@ -4,8 +4,8 @@ import { Migration } from '@mikro-orm/migrations';
  * Signing secrets of single webhooks, and client secrets that stay valid for a time after a rotation
  * (docs/adr/0151).
  */
-export class Migration20261128124303_secrets_of_webhooks extends Migration {
-  override name = 'Migration20261128124303_secrets_of_webhooks';
+export class Migration20261128131000_secrets_of_webhooks extends Migration {
+  override name = 'Migration20261128131000_secrets_of_webhooks';
 
   override up(): void | Promise<void> {
     this.addSql(

@@ -1,0 +1,20 @@
+/**
+ * SQL condition: a webhook wants an event. The only place that decides it, for every use of events:
+ * what is stored, delivered and shown in a feed. The state of the webhook is not part of it.
+ * @param webhook alias of a row of `webhook`
+ * @param event alias of a row with `application_id` and `type`, as `webhook_event` has them
+ */
+export const wants = (webhook: string, event: string): string =>
+  `${webhook}.application_id = ${event}.application_id and ${event}.type = any(${webhook}.triggers)`;
+
+/**
+ * SQL of the number of the previous event of the same account that a webhook wants; `null` if none
+ * is stored.
+ * @param webhook alias of a row of `webhook`
+ * @param event alias of a row of `webhook_event`
+ */
+export const previousSeq = (webhook: string, event: string): string => `
+  (select previous.seq from webhook_event previous
+   where previous.account_id = ${event}.account_id and previous.seq < ${event}.seq
+     and previous.created_at >= ${webhook}.subscribed_at and ${wants(webhook, 'previous')}
+   order by previous.seq desc limit 1)`;
