@@ -69,7 +69,12 @@ import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { ApplicationDeletion } from '../operator/applications/application-deletion.entity.ts';
 import { TableSample } from '../operator/capacity/table-sample.entity.ts';
 import { MailboxWatch } from '../sync/watches/mailbox-watch.entity.ts';
-import { AuditListing, CandidateMessage } from '../mail/messages/mirror/audited-message.entity.ts';
+import {
+  AuditedDay,
+  AuditListing,
+  AuditSeen,
+  CandidateMessage,
+} from '../mail/messages/mirror/audited-message.entity.ts';
 import { AuditTotal } from '../accounts/sync-schedule/audit-total.entity.ts';
 import { MirrorAudit } from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import { SyncFailure } from '../sync/failures/sync-failure.entity.ts';
@@ -100,7 +105,7 @@ export const entities = [
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,
-  Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
+  Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, AuditSeen, AuditedDay, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,

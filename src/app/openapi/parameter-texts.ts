@@ -47,6 +47,7 @@ export const PARAMETER_TEXTS: Readonly<Record<string, FieldText>> = {
   country: ['Country of a postal address', 'Germany'],
   cursor: ['Position in the change log', 'b2f7…'],
   customer_event_id: ["Your application's own id of the event", 'booking-4711'],
+  days: ['How many days', 7],
   description: ['A part of the description', 'quarter'],
   email: ['An exact address', 'bo@example.test'],
   ends_after: ['Ends after this time, in Unix seconds', SECONDS],

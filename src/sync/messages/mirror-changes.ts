@@ -2,6 +2,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import { createdKey } from '../../platform/webhooks/events/created-messages.ts';
 import { threadChanges } from '../../mail/threading/refresh-threads.ts';
 import { type ChangedMessage, isFailed, isListed, type MirrorPlan } from './mirror-plan.ts';
 import type { Written } from './mirror-writes.ts';
@@ -70,7 +71,7 @@ interface Named {
 function created(base: Base, { id, threadId, date }: Named, isNews: boolean): ChangeRecord {
   const change = { ...base, object: 'message', objectId: id, event: 'create' } as const;
   if (!isNews) return change;
-  const dedupe = `message:${id}:created`;
+  const dedupe = createdKey(id);
   return {
     ...change,
     webhook: { trigger: 'message.created', dedupe, attributes: attributes(threadId, date) },

@@ -136,6 +136,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'POST /a/{client_id}': secret({ audit: 'application.update' }),
   'PUT /a/{client_id}': secret({ audit: 'application.update' }),
   'GET /a/{client_id}/accounts': secret(),
+  'GET /a/{client_id}/accounts/{id}/completeness': secret(),
   'GET /a/{client_id}/accounts/{id}': secret(),
   'PUT /a/{client_id}/accounts/{id}': secret({ audit: 'account.update' }),
   'DELETE /a/{client_id}/accounts/{id}': secret({ audit: 'account.delete' }),

@@ -181,6 +181,7 @@ const ENDS: readonly Step[] = [
   { try: 'GET /a/{client_id}/ip_addresses' },
   { try: 'GET /a/{client_id}/accounts' },
   { try: 'GET /a/{client_id}/accounts/{id}' },
+  { try: 'GET /a/{client_id}/accounts/{id}/completeness' },
   { try: 'PUT /a/{client_id}/accounts/{id}' },
   { try: 'POST /a/{client_id}/accounts/{id}/token-info' },
   { try: 'POST /a/{client_id}/accounts/{id}/downgrade' },

@@ -21,6 +21,11 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       get: list(ACCOUNTS, 'accounts'),
       put: change('PUT', ACCOUNTS, 'the metadata of an account'),
       delete: remove(ACCOUNTS, 'an account'),
+      completeness: call(
+        `GET ${ACCOUNTS}/{id}/completeness`,
+        'Prove for each day that nothing of an account is missing',
+        { columns: ['account_id', 'complete', 'reasons'] },
+      ),
       upgrade: call(`POST ${ACCOUNTS}/{id}/upgrade`, 'Start billing'),
       downgrade: call(`POST ${ACCOUNTS}/{id}/downgrade`, 'Cancel it'),
       'revoke-all': call(

@@ -3,12 +3,12 @@ import { ApiParam, ApiTags } from '@nestjs/swagger';
 import { ApplicationId, ApplicationSecretAuth } from '../../auth/access.decorators.ts';
 import { Endpoint } from '../../http/endpoint.decorator.ts';
 import { ApiErrors } from '../../http/errors/error.schema.ts';
+import { successView } from '../../wire/wire.schema.ts';
 import { toCreatedWebhookSecretView, toWebhookSecretView } from './webhook-secrets.mapper.ts';
 import {
   type CreateWebhookSecret,
   createdWebhookSecretView,
   createWebhookSecretSchema,
-  webhookSecretDeletedView,
   webhookSecretsView,
 } from './webhook-secrets.schema.ts';
 import { WebhookSecretsService } from './webhook-secrets.service.ts';
@@ -53,7 +53,7 @@ export class WebhookSecretsController {
   @Endpoint({
     summary: 'Delete a signing secret of a webhook',
     description: 'It signs nothing more. After the last one, the client secret signs again.',
-    response: webhookSecretDeletedView,
+    response: successView,
   })
   async delete(
     @ApplicationId() applicationId: string,

@@ -67,7 +67,3 @@ export const createdWebhookSecretView = z
     },
   });
 export type CreatedWebhookSecretView = z.infer<typeof createdWebhookSecretView>;
-
-export const webhookSecretDeletedView = z
-  .object({ success: z.literal(true) })
-  .meta({ id: 'WebhookSecretDeleted', example: { success: true } });
