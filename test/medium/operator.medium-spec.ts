@@ -123,6 +123,26 @@ describe('carillon', () => {
     });
   });
 
+  it('rotates a secret and keeps the old one for a time', async () => {
+    const made = await json<Application>('application', 'create', '--name', 'x');
+    const rotate = (...flags: string[]) =>
+      json<Application>('application', 'rotate-secret', made.client_id, ...flags);
+    const credentials = new StoredCredentials(context.get(Database), { note: () => undefined });
+    const accepts = async ({ client_secret: secret = '' }: Application) =>
+      (await credentials.applicationBySecret(made.client_id, secret)) !== undefined;
+    const second = await rotate('--keep-old=7d');
+    expect([await accepts(made), await accepts(second)]).toEqual([true, true]);
+    const third = await rotate('--keep-old=1h');
+    expect([await accepts(made), await accepts(second), await accepts(third)]).toEqual([
+      false,
+      true,
+      true,
+    ]);
+    await rotate();
+    expect([await accepts(second), await accepts(third)]).toEqual([false, false]);
+    await expect(rotate('--keep-old=31d')).rejects.toThrow('at most 30d');
+  });
+
   it('rotates a secret: the old one is refused and the new one works', async () => {
     const made = await json<Application>('application', 'create', '--name', 'x');
     const rotated = await json<Application>('application', 'rotate-secret', made.client_id);

@@ -1,7 +1,7 @@
 import { columnsOf, type Sql } from '../../database/sql.ts';
 import { type BookedDeliveries, deliveryPace } from './delivery-pace.ts';
 import { writerKey } from '../../database/writer-keys.ts';
-import { wants } from '../events/matching.ts';
+import { scopesAllow, wants } from '../events/matching.ts';
 import type { Trigger } from '../webhook-state.ts';
 
 /** An event to send to subscribers. */
@@ -53,11 +53,7 @@ export const withDeliveries = (beside: string): string => `
        from unnest($1::uuid[], $2::uuid[], $3::text[], $4::bytea[], $5::text[], $6::uuid[], $7::text[], $11::text[], $12::text[])
          x(id, application_id, type, body, dedupe, account_id, scopes, given_folders, given_domains)) h
     where exists (select 1 from webhook w where w.state <> 'inactive' and ${wants('w', 'h')})
-      and (h.scopes is null or not exists (
-        select 1 from "grant" g left join integration i on i.id = g.integration_id
-        where g.id = h.account_id
-          and not (coalesce(coalesce(g.scope, i.scope) && string_to_array(h.scopes, ','), true)
-                   and coalesce(g.granted_scope && string_to_array(h.scopes, ','), true))))
+      and ${scopesAllow('h.account_id', 'h.scopes')}
     on conflict (dedupe) do nothing
     returning id, application_id, account_id, type, folders, from_domains),
   due as (

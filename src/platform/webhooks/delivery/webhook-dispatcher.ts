@@ -27,6 +27,7 @@ import {
 } from './delivery-results.ts';
 import { DeliveryShares } from './delivery-shares.ts';
 import { EventContents } from './event-contents.ts';
+import { DeliverySigner, SEALED_SECRETS, type SealedSecrets } from './delivery-signer.ts';
 import {
   type AttemptEvidence,
   endWholeRows,
@@ -36,8 +37,6 @@ import {
   recordHealth,
 } from './delivery.repository.ts';
 import { KEPT_BYTES, receiverText } from './receiver-text.ts';
-import { deliveryHeaders } from './signature.ts';
-import { SigningSecrets } from './signing-secrets.ts';
 import type { WebhookContent, WebhookState } from '../webhook-state.ts';
 
 /** A claimed row of `hook_job`: deliveries to one webhook, made one after the other. */
@@ -49,12 +48,10 @@ export interface WebhookDeliveryRow extends ClaimedRow {
 }
 
 /** Data that the attempts need. */
-interface LoadedDeliveries {
+interface LoadedDeliveries extends SealedSecrets {
   callbackUrl: string;
   state: WebhookState;
   content: WebhookContent;
-  applicationId: string;
-  secretSealed: string;
   /** The bodies of the events, one after the other; `null` if none of them is stored. */
   bodies: Buffer | null;
   /** Length of the body of each event; `null` if the event is no longer stored. */
@@ -62,7 +59,7 @@ interface LoadedDeliveries {
 }
 
 const LOADING: RowLoading = {
-  columns: `w.callback_url as "callbackUrl", w.state, w.content, w.application_id as "applicationId", a.secret_sealed as "secretSealed",
+  columns: `w.callback_url as "callbackUrl", w.state, w.content, ${SEALED_SECRETS},
     e.bodies, e.lengths`,
   // One value for all bodies: an array of them would take the program several times as long.
   joins: `
@@ -136,7 +133,7 @@ export class WebhookDispatcher implements Dispatcher<
 
   constructor(
     private readonly egress: EgressClient,
-    private readonly secrets: SigningSecrets,
+    private readonly signer: DeliverySigner,
     private readonly contents: EventContents,
     private readonly clock: Clock,
   ) {}
@@ -287,17 +284,16 @@ export class WebhookDispatcher implements Dispatcher<
   /** @returns `null` if the process stops before there is a result */
   async #deliver(
     row: WebhookDeliveryRow,
-    { callbackUrl, applicationId, secretSealed }: LoadedDeliveries,
+    webhook: LoadedDeliveries,
     body: Buffer,
     at: Date,
     signal: AbortSignal,
   ): Promise<DeliveryAnswer | null> {
-    const secret = this.secrets.decrypt(applicationId, secretSealed);
-    const headers = deliveryHeaders({ eventId: row.eventId, body, at, secret });
+    const headers = this.signer.headers(webhook, { eventId: row.eventId, body, at });
     annotateSpan({ 'carillon.event_id': row.eventId });
     try {
       const sent = { signal, traced: true };
-      const answer = await this.egress.post(callbackUrl, body, headers, sent);
+      const answer = await this.egress.post(webhook.callbackUrl, body, headers, sent);
       return {
         kind: 'answered',
         status: answer.status,
