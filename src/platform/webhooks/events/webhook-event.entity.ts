@@ -20,10 +20,12 @@ const WebhookEventSchema = defineEntity({
     /** `null` as for `seq`. */
     accountId: p.uuid().nullable(),
     type: p.text(),
-    /** The exact bytes that are signed and sent. */
+    /** JSON of a delivery of this event alone, without its numbers (`delivery/deltas.ts`). */
     body: p.blob(),
     /** Key that prevents storing the same event twice, e.g. `job:<id>:successful:1`. */
     dedupe: p.text().unique(),
+    /** Span under which the event is delivered (W3C Trace Context); `null`: nobody listened. */
+    traceparent: p.text().nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });
