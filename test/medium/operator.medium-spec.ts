@@ -9,6 +9,7 @@ import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { StoredCredentials } from '../../src/accounts/grants/credentials/stored-credentials.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
+import { publishEvents } from '../../src/platform/webhooks/events/publish-events.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { openGrantSettings } from '../../src/accounts/grants/credentials/grant-secrets.ts';
 import { openRelaySettings, sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
@@ -703,9 +704,9 @@ describe('carillon', () => {
       });
       expect(await sql.query('select id from send_job')).toEqual([{ id: held }]);
       expect(await sql.query('select type from webhook_event')).toHaveLength(2);
-      expect(
-        await sql.query('select cardinality(event_id || more_events) as deliveries from hook_job'),
-      ).toEqual([{ deliveries: 2 }]);
+      // Both are events of the same account, so they have one lane.
+      await publishEvents(sql);
+      expect(await sql.query('select from hook_job')).toHaveLength(1);
       expect(await sql.query(`select distinct status from reminder`)).toEqual([
         { status: 'cancelled' },
       ]);

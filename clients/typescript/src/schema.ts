@@ -13118,11 +13118,15 @@ export interface components {
         };
         /**
          * @example {
+         *       "account_id": "019aa1b2-0000-7000-8000-000000000001",
          *       "attempt": 2,
+         *       "deltas": 1,
          *       "detail": "no complete response within 10000 ms",
          *       "event_id": "019aa1b2-0000-7000-8000-000000000002",
+         *       "first_sequence": 4711,
          *       "http_status": null,
          *       "id": "019aa1b2-0000-7000-8000-000000000003",
+         *       "last_sequence": 4711,
          *       "next_attempt_at": 1795255512,
          *       "outcome": "retry",
          *       "started_at": 1795255200,
@@ -13131,16 +13135,24 @@ export interface components {
          *     }
          */
         WebhookDelivery: {
+            /** @description Account of the events */
+            account_id: string | null;
             /** @description 1 for the first */
             attempt: number;
-            /** @description Why the event was not delivered */
+            /** @description How many events the request had */
+            deltas: number;
+            /** @description Why the events were not delivered */
             detail: string | null;
-            /** @description The `webhook-id` header of the delivery */
+            /** @description The first event of the request; with one delta, also its `webhook-id` header */
             event_id: string;
+            /** @description `sequence` of the first event */
+            first_sequence: number | null;
             /** @description Null if there was no response */
             http_status: number | null;
             /** @description Id of the object */
             id: string;
+            /** @description `sequence` of the last event */
+            last_sequence: number | null;
             /** @description When the next attempt is due, in Unix seconds; null: there is none */
             next_attempt_at: number | null;
             /**
