@@ -184,7 +184,8 @@ export function droppedRow(row: WebhookDeliveryRow, at: Date, detail: string): D
 export function restUntilActivated(row: WebhookDeliveryRow, now: Date): DeliveryOutcome {
   const at = new Date(now.getTime() + REST_MS);
   const change = { fromSeq: null, batchSeq: row.batchSeq, attempt: row.attempt - 1 };
-  return { next: { kind: 'again', at, ambiguous: false }, result: { ...NO_RESULT, change } };
+  const result = { ...NO_RESULT, change, rests: true };
+  return { next: { kind: 'again', at, ambiguous: false }, result };
 }
 
 type Said = Pick<AttemptEvidence, 'httpStatus' | 'response'>;

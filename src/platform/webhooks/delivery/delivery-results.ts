@@ -31,6 +31,8 @@ export interface DeliveryResult {
   isolates: boolean;
   /** Whether the webhook was in trouble as a whole until this run. */
   recovers: boolean;
+  /** Whether the row rests until its webhook is activated. */
+  rests: boolean;
 }
 
 /** A result that changes nothing. */
@@ -40,6 +42,7 @@ export const NO_RESULT: DeliveryResult = {
   setAside: null,
   isolates: false,
   recovers: false,
+  rests: false,
 };
 
 /** Counts attempts whose results are written. */

@@ -94,13 +94,16 @@ export async function makeAllDue(sql: Sql, webhookIds: readonly string[]): Promi
   wakeAfterCommit(sql, 'hook');
 }
 
-// Ids sort by time, so the last event before an instant is found by the index of the ids.
+// Ids sort by time, so the last event before an instant is found by the index of the ids. A row
+// that a worker has claimed keeps its batch, which is settled with it (`resumeActivated`).
 const RESUME = `
-  update hook_job j set run_at = now(), due_at = now(), attempt = 0, batch_seq = null,
+  update hook_job j set run_at = now(), due_at = now(),
+    attempt = case when j.state = ${ROW_WAITING} then 0 else j.attempt end,
+    batch_seq = case when j.state <> ${ROW_WAITING} then j.batch_seq end,
     from_seq = case when j.from_seq is not null then greatest(j.from_seq, (
       select e.seq from webhook w join webhook_event e on e.application_id = w.application_id
       where w.id = $1 and e.id < $2 and e.seq is not null order by e.id desc limit 1)) end
-  where j.webhook_id = $1 and j.state = ${ROW_WAITING}`;
+  where j.webhook_id = $1`;
 
 /**
  * Lets the deliveries of a webhook go on that rested while it was `failed`, in the caller's
@@ -114,4 +117,18 @@ export async function resumeDeliveries(
 ): Promise<void> {
   await sql.query(RESUME, [webhookId, afterId]);
   wakeAfterCommit(sql, 'hook');
+}
+
+const RESUME_ACTIVATED = `
+  update hook_job j set run_at = now() from webhook w
+  where j.id = any($1::uuid[]) and w.id = j.webhook_id and w.state <> 'failed' returning 1`;
+
+/**
+ * Lets rows go on that were to rest because their webhook had failed, if it was activated while
+ * they were claimed. Call it in the transaction that has settled them.
+ */
+export async function resumeActivated(sql: Sql, ids: readonly string[]): Promise<void> {
+  if (ids.length === 0) return;
+  const resumed = await sql.query(RESUME_ACTIVATED, [ids]);
+  if (resumed.length > 0) wakeAfterCommit(sql, 'hook');
 }

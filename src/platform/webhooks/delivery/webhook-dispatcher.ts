@@ -37,7 +37,14 @@ import { DeliveryShares } from './delivery-shares.ts';
 import { DeliverySigner } from './delivery-signer.ts';
 import { EventContents } from './event-contents.ts';
 import { insertAttempts, recordHealth } from './delivery.repository.ts';
-import { changeRows, endLanes, isolateFirst, makeAllDue, setAside } from './lane.repository.ts';
+import {
+  changeRows,
+  endLanes,
+  isolateFirst,
+  makeAllDue,
+  resumeActivated,
+  setAside,
+} from './lane.repository.ts';
 
 /**
  * Rows that one process runs at the same time. A receiver that hangs occupies 16 of them.
@@ -250,6 +257,10 @@ async function recordRows(
   await setAside(
     sql,
     settled.flatMap(({ result }) => result.setAside ?? []),
+  );
+  await resumeActivated(
+    sql,
+    stay.flatMap(({ row, result }) => (result.rests ? [row.id] : [])),
   );
   const recovered = settled.flatMap(({ row, result }) => (result.recovers ? [row.gateId] : []));
   await makeAllDue(sql, [...new Set(recovered)]);
