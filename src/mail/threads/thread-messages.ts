@@ -15,9 +15,9 @@ import type { MessageFileRecord, MessageFolderRecord } from '../messages/filters
 import type { StoredThreadMessage } from './thread-filter.ts';
 
 /*
- * The messages of a page of threads. A conversation has hundreds of messages in places that lie far
- * apart, so messages, files and folders are each read by one statement for all threads: with
- * subqueries for each message PostgreSQL reads twice as many pages.
+ * The messages of a page of threads. A conversation may have hundreds of messages, and their rows
+ * lie far apart. So messages, files and folders are each read by one statement for all threads.
+ * With subqueries for each message, PostgreSQL would read twice as many pages (ADR 0153).
  */
 
 /** Estimated bytes of a message without its addresses, subject and files. */
