@@ -6,6 +6,7 @@ import express, { type NextFunction, type Request, type Response } from 'express
 import { Logger } from 'nestjs-pino';
 import { AppModule, type AppOverrides } from './app.module.ts';
 import type { AppConfig } from '../platform/config/app-config.ts';
+import { RequestContexts } from '../platform/database/request-contexts.ts';
 import { serveAdminOpenApi, serveOpenApi } from './openapi/serve.ts';
 import { aliases } from '../platform/http/aliases.ts';
 import { answerClientErrors } from '../platform/http/errors/client-error.ts';
@@ -13,7 +14,8 @@ import { constantHeaders } from '../platform/http/responses/constant-headers.ts'
 import { Draining } from '../platform/http/http.module.ts';
 import { findClientAddress } from '../platform/http/listeners/forwarded-headers.ts';
 import { sendPlainJson } from '../platform/http/responses/json-responses.ts';
-import { assignRequestId } from '../platform/http/logging.ts';
+import { inTurn } from '../platform/http/in-turn.ts';
+import { assignRequestId, logRequests } from '../platform/http/logging.ts';
 import { logConsole } from '../platform/logs/console-lines.ts';
 import { countRequests } from '../platform/metrics/count-requests.ts';
 import { TwoListeners } from '../platform/http/listeners/operator-listener.ts';
@@ -53,22 +55,23 @@ export async function createApp(
   logConsole();
   app.disable('x-powered-by');
   app.disable('etag');
-  app.use(countRequests);
-  app.use(oneAtATime());
-  app.use(aliases());
-  app.use(assignRequestId);
-  app.use(constantHeaders());
-  app.use(findClientAddress(config.trustedProxies, config.operator.trustedProxies));
-  app.use((request: Request, _response: Response, next: NextFunction) => {
-    // ETags are versions for edits. A message's status changes without a new ETag, so a response
-    // must never be "not modified". ETags of calendar files depend on their content and are kept.
-    if (!request.path.startsWith('/feeds/')) delete request.headers['if-none-match'];
-    next();
-  });
-  app.use(app.get(Draining).middleware);
-  app.use(servedPaths(config));
+  app.use(
+    inTurn(
+      countRequests,
+      oneAtATime(),
+      aliases(),
+      assignRequestId,
+      constantHeaders(),
+      findClientAddress(config.trustedProxies, config.operator.trustedProxies),
+      alwaysModified,
+      app.get(Draining).middleware,
+      servedPaths(config),
+    ),
+  );
   if (config.roles.includes('api')) serveOpenApi(app);
   serveAdminOpenApi(app);
+  // Not as middleware of Nest modules: Nest would match a path and keep a mark for each request.
+  app.use(inTurn(app.get(RequestContexts).middleware, logRequests));
   for (const server of [app.getHttpServer() as Server, listeners.operators]) {
     if (!server) continue;
     limitServer(server);
@@ -76,6 +79,16 @@ export async function createApp(
     if (config.tls) renewCertificate(server as HttpsServer, config.tls);
   }
   return app;
+}
+
+/**
+ * Ignores the ETags that clients already have. ETags are versions for edits: a message's status
+ * changes without a new ETag, so a response must never be "not modified". ETags of calendar files
+ * depend on their content and are kept.
+ */
+function alwaysModified(request: Request, _response: Response, next: NextFunction): void {
+  if (!request.path.startsWith('/feeds/')) delete request.headers['if-none-match'];
+  next();
 }
 
 /** Stops in order: reports not ready (`/health/ready`), finishes running work, then closes. */

@@ -54,6 +54,11 @@ describe('lists of messages with thousands of recipients', () => {
     expect((await get('/messages?view=ids').expect(200)).body).toHaveLength(60);
   });
 
+  it('are returned whole for a single thread, however many addresses its messages have', async () => {
+    const { body } = await get('/threads?view=expanded').expect(200);
+    expect((body as { messages: unknown[] }[])[0]?.messages).toHaveLength(60);
+  });
+
   it('are refused if the instances of one series repeat a long description too often', async () => {
     const start = 1_900_000_000;
     const calendar = await request(server.url)

@@ -4,19 +4,13 @@ import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
-import { HEADER_BYTES, THREAD_MESSAGE_COLUMNS } from '../messages/filters/message-columns.ts';
 import {
   addSpan,
   filenameCondition,
   peopleAskedFor,
 } from '../messages/filters/message-conditions.ts';
-import type { MessageFolderRecord } from '../messages/filters/message-filter.ts';
-import type {
-  StoredThread,
-  StoredThreadMessage,
-  ThreadFilter,
-  ThreadListRequest,
-} from './thread-filter.ts';
+import type { StoredThread, ThreadFilter, ThreadListRequest } from './thread-filter.ts';
+import { readThreadMessages } from './thread-messages.ts';
 
 // `limit 1`: each folder is looked up by its key. Without it, all folders of the account are read
 // for each thread, which makes a page of threads a tenth slower.
@@ -26,21 +20,16 @@ const FOLDERS = `
      select f.id, f.name, f.display_name as "displayName" from folder f
      where f.id = x.id and f.account_id = t.account_id and not f.deleting limit 1) f)`;
 
-const MESSAGES = `
-  (select coalesce(json_agg(e order by m.date, m.id), '[]')
-   from message m cross join lateral (select ${THREAD_MESSAGE_COLUMNS}) e
-   where m.thread_id = t.id and m.account_id = t.account_id and not m.deleting)`;
-
 // Drafts of a thread are few and have an index of their own. All other columns are stored ready to
 // use.
-const columns = (messages: string): string => `
+const COLUMNS = `
   t.id, t.account_id as "accountId", t.subject, t.first_message_at as "firstMessageAt",
   t.last_message_at as "lastMessageAt", t.last_received_at as "lastReceivedAt", t.last_sent_at as "lastSentAt",
   t.unread, t.starred, t.version, t.people, t.snippet, t.has_attachments as "hasAttachments",
   to_json(t.message_ids) as "messageIds",
   (select coalesce(json_agg(d.id order by d.date, d.id), '[]') from message d
    where d.thread_id = t.id and d.account_id = t.account_id and d.draft and not d.deleting) as "draftIds",
-  ${FOLDERS} as folders, ${messages} as messages`;
+  ${FOLDERS} as folders`;
 
 const itemsBy = (orderBy: string) => ({
   from: 'thread t join thread_summary s on s.thread_id = t.id',
@@ -49,26 +38,11 @@ const itemsBy = (orderBy: string) => ({
   orderBy,
 });
 
-/**
- * How threads are read, per view. `bytes` estimates the parts that can be long: people and message
- * ids, and in the expanded view the messages.
- */
-const PLAIN = { columns: columns(`'[]'::json`), bytes: 's.length' };
-const WITH_MESSAGES = {
-  columns: columns(MESSAGES),
-  bytes: `
-    (select coalesce(sum(1000 + ${HEADER_BYTES}), 0)
-     from message m where m.thread_id = t.id)`,
-};
+/** `bytes` estimates the parts that can be long: people and message ids. */
+const THREADS = { columns: COLUMNS, bytes: 's.length', from: 'thread t', id: 't.id' };
 
-/** A thread as `columns` reads it: its messages name their folders by id. */
-interface ThreadRow extends Omit<StoredThread, 'messages'> {
-  messages: (Omit<StoredThreadMessage, 'folders'> & { folderIds: string[] })[];
-}
-
-const FOLDERS_BY_ID = `
-  select id, name, display_name as "displayName" from folder
-  where account_id = $1 and id = any($2::uuid[]) and not deleting`;
+/** A thread as its own row shows it. */
+type ThreadRow = Omit<StoredThread, 'messages'>;
 
 const NEWEST_FIRST = 't.last_message_at desc, t.id desc';
 
@@ -98,9 +72,7 @@ export class ThreadsRepository {
     const frequent = view === 'count' ? [] : await this.#frequent(accountId, people, page);
     const conditions = conditionsOf(accountId, filter, folders, { people, frequent });
     const listing = await runListing<ThreadRow>(this.database, {
-      ...(view === 'expanded' ? WITH_MESSAGES : PLAIN),
-      from: 'thread t',
-      id: 't.id',
+      ...THREADS,
       orderBy: NEWEST_FIRST,
       items: itemsBy(NEWEST_FIRST),
       conditions,
@@ -111,30 +83,9 @@ export class ThreadsRepository {
       prepared: conditions.values.length === 1,
     });
     if (listing.view !== 'items') return listing;
-    return {
-      view: 'items',
-      items: await this.#withFolders(this.database, accountId, listing.items),
-    };
-  }
-
-  /** Replaces the ids of the messages' folders by the folders. */
-  async #withFolders(
-    sql: Sql,
-    accountId: string,
-    threads: readonly ThreadRow[],
-  ): Promise<StoredThread[]> {
-    const ids = new Set(
-      threads.flatMap(({ messages }) => messages.flatMap(({ folderIds }) => folderIds)),
-    );
-    const folders =
-      ids.size > 0
-        ? await sql.query<MessageFolderRecord>(FOLDERS_BY_ID, [accountId, [...ids]])
-        : [];
-    const byId = new Map(folders.map((folder) => [folder.id, folder]));
-    const named = (message: ThreadRow['messages'][number]) =>
-      // Not copied: a page may have hundreds of messages.
-      Object.assign(message, { folders: message.folderIds.flatMap((id) => byId.get(id) ?? []) });
-    return threads.map((thread) => ({ ...thread, messages: thread.messages.map(named) }));
+    const expanded = view === 'expanded';
+    const items = await withMessages(this.database, accountId, listing.items, expanded);
+    return { view: 'items', items };
   }
 
   /** Groups of several people that appear in very many threads. */
@@ -170,15 +121,13 @@ export class ThreadsRepository {
     conditions.add(`t.account_id = ${conditions.value(accountId)} and t.message_count > 0`);
     conditions.add(`t.id = any(${conditions.value(ids)}::uuid[])`);
     const listing = await runListing<ThreadRow>(sql, {
-      ...(expanded ? WITH_MESSAGES : PLAIN),
-      from: 'thread t',
-      id: 't.id',
+      ...THREADS,
       orderBy: 't.id',
       items: itemsBy('t.id'),
       conditions,
       page: { limit: ids.length, offset: 0 },
     });
-    return listing.view === 'items' ? this.#withFolders(sql, accountId, listing.items) : [];
+    return listing.view === 'items' ? withMessages(sql, accountId, listing.items, expanded) : [];
   }
 
   /**
@@ -192,6 +141,20 @@ export class ThreadsRepository {
   ): Promise<StoredThread | undefined> {
     return (await this.findMany(accountId, [id], options))[0];
   }
+}
+
+/** Adds the messages to threads in the expanded view; in other views they have none. */
+async function withMessages(
+  sql: Sql,
+  accountId: string,
+  threads: readonly ThreadRow[],
+  expanded: boolean,
+): Promise<StoredThread[]> {
+  const messages =
+    expanded && threads.length > 0
+      ? await readThreadMessages(sql, accountId, idsOf(threads))
+      : undefined;
+  return threads.map((thread) => ({ ...thread, messages: messages?.get(thread.id) ?? [] }));
 }
 
 /** The people of a filter, and those groups of them that are in many threads. */

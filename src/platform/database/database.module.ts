@@ -6,9 +6,7 @@ import {
   Global,
   Inject,
   Injectable,
-  type MiddlewareConsumer,
   Module,
-  type NestModule,
   type OnApplicationShutdown,
   type OnModuleInit,
 } from '@nestjs/common';
@@ -61,13 +59,7 @@ class DatabaseCloser implements OnApplicationShutdown {
 /** The ORM, the request pool and the clock. Global, because every module needs them. */
 @Global()
 @Module({})
-export class DatabaseModule implements NestModule {
-  constructor(private readonly requests: RequestContexts) {}
-
-  configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(this.requests.middleware).forRoutes('{*path}');
-  }
-
+export class DatabaseModule {
   /**
    * @param orm the ORM's options: entities and migrations
    * @param clock replaces the database's clock, for tests

@@ -65,7 +65,7 @@ export const MAX_PAGE_BYTES = 32 * 1024 * 1024;
  * A page longer than this waits until memory is free for it, and is then read by a second
  * statement.
  */
-const LARGE_PAGE_BYTES = 8 * 1024 * 1024;
+export const LARGE_PAGE_BYTES = 8 * 1024 * 1024;
 
 /** The requested items are too long together. The client can request them in smaller pages. */
 export class PageTooLargeError extends InvalidInputError {

@@ -1,11 +1,11 @@
-import { Injectable, type MiddlewareConsumer, Module, type NestModule } from '@nestjs/common';
+import { Injectable, Module } from '@nestjs/common';
 import { APP_FILTER, APP_PIPE, DiscoveryModule } from '@nestjs/core';
 import type { NextFunction, Request, Response } from 'express';
 import { LoggerModule } from 'nestjs-pino';
 import { APP_CONFIG, type AppConfig } from '../config/app-config.ts';
 import { LOG_DESTINATION, type LogDestination } from '../config/log-destination.ts';
 import { RequestCountRecorder } from '../request-counts/request-count-recorder.ts';
-import { loggerOptions, logRequests } from './logging.ts';
+import { loggerOptions } from './logging.ts';
 import { ProblemFilter } from './errors/problem.filter.ts';
 import { Routes } from './routes.ts';
 import { SchemaValidationPipe } from './validation.pipe.ts';
@@ -37,7 +37,7 @@ export class Draining {
   };
 }
 
-/** What every route shares: logging, validation, errors. */
+/** What every route shares: settings of the log, validation, errors. */
 @Module({
   imports: [
     DiscoveryModule,
@@ -55,8 +55,4 @@ export class Draining {
   ],
   exports: [Draining],
 })
-export class HttpModule implements NestModule {
-  configure(consumer: MiddlewareConsumer): void {
-    consumer.apply(logRequests).forRoutes('{*path}');
-  }
-}
+export class HttpModule {}

@@ -13,9 +13,11 @@ const REPLIED_TO = `
       limit 20) a
     order by a.id limit 1) end`;
 
-// Whole rows, ordered in a subquery: with `json_build_object` and an order inside of `json_agg`, an
-// expanded page of threads takes 3 to 8 % more of PostgreSQL's time.
-const FILE = `filename, content_type as "contentType", content_disposition as "contentDisposition",
+/**
+ * Columns of a file without its id. Subqueries read whole rows, ordered in a subquery:
+ * `json_build_object` and an order inside of `json_agg` take more of PostgreSQL's time.
+ */
+export const FILE_COLUMNS = `filename, content_type as "contentType", content_disposition as "contentDisposition",
   content_id as "contentId", size`;
 
 /**
@@ -25,9 +27,9 @@ const FILE = `filename, content_type as "contentType", content_disposition as "c
  */
 const FILES = `
   case when exists (select from draft_file where message_id = m.id offset 0) then
-    (select json_agg(d) from (select file_id as id, ${FILE} from draft_file where message_id = m.id order by position) d)
+    (select json_agg(d) from (select file_id as id, ${FILE_COLUMNS} from draft_file where message_id = m.id order by position) d)
   else coalesce(
-    (select json_agg(f) from (select id, ${FILE} from file where message_id = m.id order by part) f), '[]') end`;
+    (select json_agg(f) from (select id, ${FILE_COLUMNS} from file where message_id = m.id order by part) f), '[]') end`;
 
 const FOLDERS = `
   coalesce((
@@ -36,25 +38,24 @@ const FOLDERS = `
       from message_folder o join folder f on f.id = o.folder_id and not f.deleting
       where o.message_id = m.id order by o.folder_id) f), '[]')`;
 
+/** Columns that messages show in every view, apart from their files, folders and date. */
 const SHOWN = `
   m.id, m.subject, m.snippet, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
   m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.unread, m.starred, m.metadata, m.draft, m.listed, m.version,
-  m.tracking, ${REPLIED_TO} as "replyToMessageId", ${FILES} as files,
+  m.tracking, ${REPLIED_TO} as "replyToMessageId",
   to_json(m.event_ids) as "eventIds"`;
 
 /** Columns of a `StoredMessage`. `m` also needs the `body` of `message_body`. */
-export const MESSAGE_COLUMNS = `${SHOWN}, ${FOLDERS} as folders,
+export const MESSAGE_COLUMNS = `${SHOWN}, ${FILES} as files, ${FOLDERS} as folders,
   m.account_id as "accountId", m.thread_id as "threadId", m.date, m.message_id_header as "messageIdHeader",
   m.in_reply_to as "inReplyTo", m.reference_ids as "references", m.body,
   coalesce(m.warnings, '[]') as warnings`;
 
 /**
  * Columns of a message shown in its thread: without body and headers, with the date in Unix
- * seconds, and with the ids of its folders. A page of threads has hundreds of messages in a few
- * folders; joining the folders to each message took a third of the time of the page.
+ * seconds. Files and folders are read for all messages of a page together.
  */
-export const THREAD_MESSAGE_COLUMNS = `${SHOWN}, floor(extract(epoch from m.date))::bigint as date,
-  array(select o.folder_id from message_folder o where o.message_id = m.id order by o.folder_id) as "folderIds"`;
+export const THREAD_MESSAGE_COLUMNS = `${SHOWN}, floor(extract(epoch from m.date))::bigint as date`;
 
 /**
  * Estimated memory of the addresses: each becomes an object. PostgreSQL may compress long values to
@@ -68,15 +69,15 @@ const addressBytes = ['from', 'to', 'cc', 'bcc', 'reply_to']
   )
   .join(' + ');
 
-/**
- * Bytes that senders control in a message `m` apart from its body: addresses, subject and list of
- * files.
- */
-export const HEADER_BYTES = `(${addressBytes} + octet_length(m.subject)
-  + case when m.has_attachments then (select 1000 * count(*) from file f where f.message_id = m.id) else 0 end)`;
+/** Bytes of the addresses and the subject of a message `m`, which senders control. */
+export const HEADER_BYTES = `(${addressBytes} + octet_length(m.subject))`;
+
+/** Estimated bytes of a file in a list of files. Senders control how many files a message has. */
+export const FILE_BYTES = 1000;
 
 /**
  * Bytes of a message `m` with its body in `message_body b`, used as `bytes` of a listing. The body
  * is measured without being read.
  */
-export const MESSAGE_BYTES = `coalesce(octet_length(b.body), 0) + ${HEADER_BYTES}`;
+export const MESSAGE_BYTES = `coalesce(octet_length(b.body), 0) + ${HEADER_BYTES}
+  + case when m.has_attachments then (select ${FILE_BYTES} * count(*) from file f where f.message_id = m.id) else 0 end`;
