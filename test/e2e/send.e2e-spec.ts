@@ -21,6 +21,18 @@ const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
 const BO = { email: 'bo@elsewhere.test', name: 'Bo' };
 const MAGIC = (name: string) => ({ email: `${name}@sandbox.test` });
 
+const ALL_BUT_INTERVALS = [
+  'Date',
+  'hrtime',
+  'nextTick',
+  'performance',
+  'queueMicrotask',
+  'setImmediate',
+  'clearImmediate',
+  'setTimeout',
+  'clearTimeout',
+] as const;
+
 describe('POST /send', () => {
   let server: TestApp;
   let application: TestApplication;
@@ -31,7 +43,10 @@ describe('POST /send', () => {
     application = await createApplication(server.app);
   });
   afterAll(() => server.close());
-  afterEach(() => jest.restoreAllMocks());
+  afterEach(() => {
+    jest.restoreAllMocks();
+    jest.useRealTimers();
+  });
   beforeEach(async () => {
     ada = await createAccount(server.app, application, { mirrored: true });
     await until('the folders', async () => (await get('/folders?view=ids')).body.length > 0);
@@ -529,6 +544,36 @@ describe('POST /send', () => {
     expect(await inFolder('sent')).toHaveLength(1);
     expect((await get(`/drafts/${id}`)).status).toBe(404);
   });
+
+  it.each([
+    ['was sent', BO],
+    ['has an unknown outcome', MAGIC('unknown-lost')],
+  ])(
+    'leaves the row alone if a worker has claimed it meanwhile and the message %s',
+    async (_outcome, to) => {
+      // Only the interval of the lease is faked.
+      jest.useFakeTimers({ doNotFake: [...ALL_BUT_INTERVALS] });
+      const release = blockNextSend();
+      const answer = send({ to: [to], subject: 'Taken over' }).then(({ status }) => status);
+      const of = 'from send_job where account_id = $1';
+      await until(
+        'the send to start',
+        async () => (await rowsOf(server, `select 1 ${of}`, [ada.id])).length === 1,
+      );
+      // The lease ran out; a worker claimed the row, and it waits for its second look-up.
+      await rowsOf(
+        server,
+        `update send_job set fence = 1, attempt = 2, run_at = now() + interval '1 h' where account_id = $1`,
+        [ada.id],
+      );
+      jest.advanceTimersByTime(60_000);
+      jest.useRealTimers();
+      release();
+      await answer;
+      const text = `select fence, run_at > now() + interval '50 min' as waits ${of}`;
+      expect(await rowsOf(server, text, [ada.id])).toEqual([{ fence: 1, waits: true }]);
+    },
+  );
 
   it('leaves messages to a worker if its process dies, and the worker looks them up and never sends them again', async () => {
     const { id: draftId } = ok(await post('/drafts', { to: [BO], subject: 'Draft' }));
