@@ -2241,12 +2241,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountConnectedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2311,12 +2317,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountRunningWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2352,12 +2364,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountProofChangedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2424,12 +2442,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountRunningWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2496,12 +2520,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountRunningWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2537,12 +2567,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountRunningWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -3203,12 +3239,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "calendar";
                 object_data: components["schemas"]["CalendarCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -3324,12 +3366,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "calendar";
                 object_data: components["schemas"]["CalendarDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -3405,12 +3453,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "calendar";
                 object_data: components["schemas"]["CalendarCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -4247,12 +4301,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "contact";
                 object_data: components["schemas"]["ContactCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -4376,12 +4436,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "contact";
                 object_data: components["schemas"]["ContactDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -4467,12 +4533,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "contact";
                 object_data: components["schemas"]["ContactCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -5704,12 +5776,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "draft";
                 object_data: components["schemas"]["DraftCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -5832,12 +5910,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "draft";
                 object_data: components["schemas"]["DraftDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -5899,12 +5983,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "draft";
                 object_data: components["schemas"]["DraftCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6047,12 +6137,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "event";
                 object_data: components["schemas"]["EventCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6189,12 +6285,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "event";
                 object_data: components["schemas"]["EventDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6606,12 +6708,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "event";
                 object_data: components["schemas"]["EventCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6820,12 +6928,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "folder";
                 object_data: components["schemas"]["FolderCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6940,12 +7054,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "folder";
                 object_data: components["schemas"]["FolderDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7007,12 +7127,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "folder";
                 object_data: components["schemas"]["FolderCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7198,12 +7324,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "grant";
                 object_data: components["schemas"]["GrantCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7270,12 +7402,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "grant";
                 object_data: components["schemas"]["GrantCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7321,12 +7459,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "grant";
                 object_data: components["schemas"]["GrantExpiredWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7414,12 +7558,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "grant";
                 object_data: components["schemas"]["GrantUpdatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7731,12 +7881,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "job_status";
                 object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7779,12 +7935,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "job_status";
                 object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7827,12 +7989,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "job_status";
                 object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7954,12 +8122,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "job_status";
                 object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8073,12 +8247,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "label";
                 object_data: components["schemas"]["LabelCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8193,12 +8373,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "label";
                 object_data: components["schemas"]["LabelDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8260,12 +8446,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "label";
                 object_data: components["schemas"]["LabelCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8470,12 +8662,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageBouncedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8668,12 +8866,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8807,12 +9011,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8943,12 +9153,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageLinkClickedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -9235,12 +9451,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageOpenedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -9466,12 +9688,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -10147,12 +10375,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "quota";
                 object_data: components["schemas"]["QuotaReachedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -10448,12 +10682,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "reminder";
                 object_data: components["schemas"]["ReminderSentWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -10495,12 +10735,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "reminder";
                 object_data: components["schemas"]["ReminderSentWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -11267,12 +11513,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "thread";
                 object_data: components["schemas"]["ThreadCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -11395,12 +11647,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "thread";
                 object_data: components["schemas"]["ThreadDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -11470,12 +11728,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "thread";
                 object_data: components["schemas"]["ThreadRepliedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -11675,12 +11939,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "thread";
                 object_data: components["schemas"]["ThreadCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
