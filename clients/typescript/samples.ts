@@ -1,4 +1,4 @@
-import { Carillon, CarillonError, type Schemas } from './src/index.ts';
+import { Carillon, CarillonError, type Schemas, type WebhookDelta } from './src/index.ts';
 
 /*
  * What programs write with the client. `npm run check:types` proves that none of it needs a cast;
@@ -55,6 +55,14 @@ export async function deliveries(application: Carillon): Promise<number> {
   if (!first) return 0;
   const path = { id: first.id };
   return (await application.get('/a/{client_id}/webhooks/{id}/deliveries', { path })).length;
+}
+
+export function subjectsOf(deltas: readonly WebhookDelta[]): string[] {
+  return deltas.flatMap((delta) => {
+    if (delta.type !== 'message.created') return [];
+    const { object_data: data } = delta;
+    return data.content === 'summary' || data.content === 'full' ? data.attributes.subject : [];
+  });
 }
 
 /** Never called: each line is a mistake that the types find. */

@@ -84,6 +84,6 @@ function summaryOf(type: DeltaType, full: Record<string, unknown>): Record<strin
 }
 
 function shortened(value: unknown): unknown {
-  if (typeof value === 'string') return value.slice(0, MOST_TEXT);
+  if (typeof value === 'string') return value.slice(0, MOST_TEXT).toWellFormed();
   return Array.isArray(value) ? value.slice(0, MOST_ITEMS) : value;
 }

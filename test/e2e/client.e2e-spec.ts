@@ -7,6 +7,7 @@ import {
   markRead,
   newestSubjects,
   sendLater,
+  subjectsOf,
   titlesOfAllEvents,
 } from '../../clients/typescript/samples.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
@@ -88,6 +89,7 @@ describe('the TypeScript client', () => {
       signature: `v1,${createHmac('sha256', key).update(`id-1.${timestamp}.${body}`).digest('base64')}`,
     });
     expect(await verifyWebhook(signed(seconds), 'secret')).toMatchObject([{ type: 'job.failed' }]);
+    expect(subjectsOf((await verifyWebhook(signed(seconds), 'secret')) ?? [])).toEqual([]);
     const bytes = { ...signed(seconds), body: Buffer.from(body) };
     expect(await verifyWebhook(bytes, 'secret')).toHaveLength(1);
     const forged = [

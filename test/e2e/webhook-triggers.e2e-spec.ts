@@ -337,6 +337,17 @@ describe('triggers of webhooks', () => {
       expect([status, body.message]).toEqual([400, expect.stringContaining(message)]);
     });
 
+    it('are refused for accounts of another application', async () => {
+      const stranger = await createAccount(server.app, await createApplication(server.app));
+      const { status, body } = await webhooks('post').send({
+        callback_url: `${receiver.origin}/refused`,
+        triggers: ['message.created'],
+        filters: { accounts: [ada.id, stranger.id] },
+      });
+      const message = `filters.accounts.1: this application has no account ${stranger.id}`;
+      expect([status, body.message]).toEqual([400, message]);
+    });
+
     it('are refused for triggers whose events do not have what they compare', async () => {
       const { status, body } = await webhooks('post').send({
         callback_url: `${receiver.origin}/refused`,

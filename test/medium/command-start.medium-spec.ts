@@ -126,6 +126,6 @@ describe('the start of the commands', () => {
     'watches',
     'webhooks list',
   ])('carillon %s loads services without Nest, the ORM, rxjs and OpenTelemetry', async (line) => {
-    expectFew(await modulesOf('carillon', line), 92, PACKAGES);
+    expectFew(await modulesOf('carillon', line), 93, PACKAGES);
   });
 });

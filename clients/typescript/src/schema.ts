@@ -2305,12 +2305,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountConnectedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2375,12 +2381,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountRunningWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2416,12 +2428,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountProofChangedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2488,12 +2506,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountRunningWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2560,12 +2584,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountRunningWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -2601,12 +2631,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "account";
                 object_data: components["schemas"]["AccountRunningWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -3267,12 +3303,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "calendar";
                 object_data: components["schemas"]["CalendarCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -3388,12 +3430,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "calendar";
                 object_data: components["schemas"]["CalendarDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -3469,12 +3517,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "calendar";
                 object_data: components["schemas"]["CalendarCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -4505,12 +4559,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "contact";
                 object_data: components["schemas"]["ContactCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -4634,12 +4694,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "contact";
                 object_data: components["schemas"]["ContactDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -4725,12 +4791,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "contact";
                 object_data: components["schemas"]["ContactCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -5995,12 +6067,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "draft";
                 object_data: components["schemas"]["DraftCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6123,12 +6201,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "draft";
                 object_data: components["schemas"]["DraftDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6190,12 +6274,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "draft";
                 object_data: components["schemas"]["DraftCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6338,12 +6428,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "event";
                 object_data: components["schemas"]["EventCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6480,12 +6576,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "event";
                 object_data: components["schemas"]["EventDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -6897,12 +6999,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "event";
                 object_data: components["schemas"]["EventCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7111,12 +7219,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "folder";
                 object_data: components["schemas"]["FolderCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7231,12 +7345,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "folder";
                 object_data: components["schemas"]["FolderDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7298,12 +7418,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "folder";
                 object_data: components["schemas"]["FolderCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7489,12 +7615,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "grant";
                 object_data: components["schemas"]["GrantCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7561,12 +7693,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "grant";
                 object_data: components["schemas"]["GrantCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7612,12 +7750,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "grant";
                 object_data: components["schemas"]["GrantExpiredWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -7705,12 +7849,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "grant";
                 object_data: components["schemas"]["GrantUpdatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8022,12 +8172,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "job_status";
                 object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8070,12 +8226,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "job_status";
                 object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8118,12 +8280,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "job_status";
                 object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8245,12 +8413,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "job_status";
                 object_data: components["schemas"]["JobSuccessfulWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8364,12 +8538,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "label";
                 object_data: components["schemas"]["LabelCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8484,12 +8664,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "label";
                 object_data: components["schemas"]["LabelDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8551,12 +8737,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "label";
                 object_data: components["schemas"]["LabelCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8761,12 +8953,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageBouncedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -8959,12 +9157,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -9098,12 +9302,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -9234,12 +9444,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageLinkClickedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -9526,12 +9742,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageOpenedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -9757,12 +9979,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "message";
                 object_data: components["schemas"]["MessageCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -10438,12 +10666,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "quota";
                 object_data: components["schemas"]["QuotaReachedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -10739,12 +10973,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "reminder";
                 object_data: components["schemas"]["ReminderSentWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -10786,12 +11026,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "reminder";
                 object_data: components["schemas"]["ReminderSentWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -11558,12 +11804,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "thread";
                 object_data: components["schemas"]["ThreadCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -11686,12 +11938,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "thread";
                 object_data: components["schemas"]["ThreadDeletedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -11761,12 +12019,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "thread";
                 object_data: components["schemas"]["ThreadRepliedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}
@@ -11966,12 +12230,18 @@ export interface components {
             deltas: {
                 /** @description Time of the event, in Unix seconds */
                 date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
                 /**
                  * @description Kind of object
                  * @enum {string}
                  */
                 object: "thread";
                 object_data: components["schemas"]["ThreadCreatedWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
                 /**
                  * @description The trigger
                  * @enum {string}

@@ -1,3 +1,5 @@
+import type { Schemas } from './types.ts';
+
 /** A delivery as it was received. */
 export interface ReceivedWebhook {
   /** The body exactly as it was sent: text or bytes, before any parsing. */
@@ -10,21 +12,15 @@ export interface ReceivedWebhook {
   timestamp: string | null | undefined;
 }
 
-/** One change that a delivery reports. */
-export interface WebhookDelta {
-  /** When the change happened, in Unix seconds. */
-  date: number;
-  /** Kind of the object, such as `job_status`. */
-  object: string;
-  /** What happened, such as `job.successful`. */
-  type: string;
-  object_data: {
-    account_id: string;
-    id: string;
-    object: string;
-    attributes: Record<string, unknown>;
-  };
-}
+/**
+ * One change that a delivery reports. Its `type`, such as `job.successful`, decides what
+ * `object_data.attributes` and `object_data.metadata` are.
+ */
+export type WebhookDelta = {
+  [Name in keyof Schemas]: Schemas[Name] extends { deltas: { type: string; date: number }[] }
+    ? Schemas[Name]['deltas'][number]
+    : never;
+}[keyof Schemas];
 
 /**
  * Checks that a delivery comes from the server, and is no older copy of one.

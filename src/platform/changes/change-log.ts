@@ -141,8 +141,8 @@ async function noticesOf(sql: Sql, changes: readonly ChangeRecord[]): Promise<No
 /**
  * Writes changes to the log and stores the events of their webhooks, in the caller's transaction
  * and one round trip; two if there are over 100 events. Changes of an account's objects are sent to
- * subscribers only if its scopes allow that. After the commit, clients that wait for changes of these accounts and
- * the dispatcher of deliveries are notified.
+ * subscribers only if its scopes allow that. After the commit, clients that wait for changes of
+ * these accounts and the dispatcher of deliveries are notified.
  */
 export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<void> {
   if (changes.length === 0) return;

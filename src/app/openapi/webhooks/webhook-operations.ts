@@ -12,6 +12,18 @@ const ID = '019aa1b2-0000-7000-8000-000000000001';
 const ACCOUNT_ID = '019aa1b2-0000-7000-8000-00000000000a';
 const NULL: Schema = { type: 'object', nullable: true, enum: [null] };
 
+/** Fields that place an event among those of its webhook and account (`delivery/deltas.ts`). */
+const NUMBERS: Readonly<Record<string, Schema>> = {
+  event_id: { type: 'string', description: 'Id of the event; the same at each delivery' },
+  sequence: { type: 'integer', description: 'Number of the event; later events have higher ones' },
+  previous_sequence: {
+    type: 'integer',
+    nullable: true,
+    description:
+      'Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event',
+  },
+};
+
 /** `MessageLinkClickedWebhook` for `message.link_clicked`. */
 export const schemaName = (trigger: Trigger): string =>
   `${trigger.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())}Webhook`;
@@ -47,7 +59,8 @@ function operationOf(trigger: Trigger, schema: string): object {
     operationId: `Webhooks_${schema.charAt(0).toLowerCase()}${schema.slice(1)}`,
     tags: ['webhooks'],
     summary: PAYLOADS[trigger].summary,
-    description: 'Sent to the `callback_url` of webhooks with this trigger.',
+    description:
+      'Sent to the `callback_url` of webhooks with this trigger. A webhook with several triggers can get events of all of them in one delivery.',
     security: [],
     requestBody: { required: true, content: { 'application/json': content } },
     responses: {
@@ -65,6 +78,7 @@ function deliverySchema(trigger: Trigger, dataName: string): Schema {
     type: { type: 'string', enum: [trigger], description: 'The trigger' },
     object_data: { $ref: `#/components/schemas/${dataName}` },
   });
+  Object.assign(delta.properties ?? {}, NUMBERS);
   return {
     ...objectSchema({
       deltas: { type: 'array', items: delta, description: 'The events of this delivery' },
