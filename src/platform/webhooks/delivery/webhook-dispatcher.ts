@@ -26,7 +26,7 @@ import {
   tally,
 } from './delivery-results.ts';
 import { DeliveryShares } from './delivery-shares.ts';
-import { DeliverySigner, SEALED_SECRETS, type SealedSecrets } from './delivery-signer.ts';
+import { DeliverySigner, SEALED_SECRETS, type SealedSecrets } from '../secrets/delivery-signer.ts';
 import {
   type AttemptEvidence,
   endWholeRows,
