@@ -11,7 +11,7 @@ const TRIGGERS_OF = {
 } as const;
 export type HandedOverKind = keyof typeof TRIGGERS_OF;
 
-/** What became of the stored events of one day, of one kind, that one webhook wants. */
+/** Results of the deliveries of one webhook, for the stored events of one day and kind. */
 export interface HandedOver {
   webhookId: string;
   callbackUrl: string;
@@ -33,8 +33,8 @@ export interface HandedOver {
 }
 
 /*
- * The only place that decides what became of an event. Index look-ups for each event: a webhook may
- * have millions of attempts and of queued deliveries of other accounts.
+ * The only place that decides whether an event was handed over. It looks each event up by index,
+ * because a webhook may have millions of attempts and of queued deliveries of other accounts.
  */
 const attempted = (outcome: string) => `
   exists (select 1 from webhook_attempt a where a.event_id = e.id and a.webhook_id = w.id and a.outcome = '${outcome}')`;
@@ -72,8 +72,8 @@ const HANDED_OVER = `
   group by "webhookId", "callbackUrl", state, kind, day order by day, "webhookId", kind`;
 
 /**
- * What became of the stored events of an account, for each webhook of its application that is not
- * inactive. Events from before the webhook was created or activated are left out.
+ * Results of the deliveries of an account's stored events, for each webhook of its application that
+ * is not inactive. Events from before the webhook was created or activated are left out.
  * @param range days in UTC, as `2026-11-28`; events stored before the first one are not read
  * @param limit most ids of each webhook, kind and day
  */
