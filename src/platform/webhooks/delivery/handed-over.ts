@@ -55,20 +55,25 @@ const KIND = Object.entries(TRIGGERS_OF)
 
 const number = (status: string) => `(count(*) filter (where status = '${status}'))::int`;
 
+// Materialized, so that the day of an event is read from its body once for all webhooks, and the
+// result of a delivery is looked up once for all counts.
 const HANDED_OVER = `
+  with stored as materialized (
+    select e.*, case ${KIND} end as kind,
+      case when ${TRIGGERS_OF.messages} then ${receivedDay('e')} else (e.created_at at time zone 'UTC')::date end as day
+    from webhook_event e
+    where e.account_id = $2 and e.created_at >= $3::date::timestamp at time zone 'UTC'
+      and (${Object.values(TRIGGERS_OF).join(' or ')})),
+  results as materialized (
+    select e.id, w.id as "webhookId", w.callback_url as "callbackUrl", w.state, e.kind, e.day, ${STATUS} as status
+    from webhook w join stored e on ${wants('w', 'e')}
+    where w.application_id = $1 and w.state <> 'inactive' and e.created_at >= w.subscribed_at
+      and e.day between $3::date and $4::date)
   select "webhookId", "callbackUrl", state, kind, day::text as day, count(*)::int as wanted,
     ${number('handed-over')} as "handedOver", ${number('waiting')} as waiting, ${number('dropped')} as dropped,
     ${number('unaccounted')} as unaccounted,
     coalesce((array_agg(id order by id) filter (where status in ('dropped', 'unaccounted')))[:$5::int], '{}') as "lostIds"
-  from (
-    select e.id, w.id as "webhookId", w.callback_url as "callbackUrl", w.state, case ${KIND} end as kind,
-      case when ${TRIGGERS_OF.messages} then ${receivedDay('e')} else (e.created_at at time zone 'UTC')::date end as day,
-      ${STATUS} as status
-    from webhook w join webhook_event e on ${wants('w', 'e')}
-    where w.application_id = $1 and w.state <> 'inactive' and e.account_id = $2
-      and e.created_at >= greatest(w.subscribed_at, $3::date::timestamp at time zone 'UTC')
-      and (${Object.values(TRIGGERS_OF).join(' or ')})) x
-  where day between $3::date and $4::date
+  from results
   group by "webhookId", "callbackUrl", state, kind, day order by day, "webhookId", kind`;
 
 /**
