@@ -3,7 +3,7 @@ import path from 'node:path';
 import { chromium, type Page } from 'playwright-core';
 import { ensureBuilt } from './lib/build.ts';
 import { ROOT } from './lib/project.ts';
-import { accountSample } from '../test/support/console/account-samples.ts';
+import { accountSample, proofSample } from '../test/support/console/account-samples.ts';
 import { bulkSample, jobDetailsSample, jobSamples } from '../test/support/console/job-samples.ts';
 import { overviewSample } from '../test/support/console/overview-sample.ts';
 
@@ -55,6 +55,7 @@ async function screenshots(): Promise<Record<string, Screenshot>> {
     'console-account': account.accountPage(VIEWER, accountSample(NOW, same), {
       ...view,
       tokens: [],
+      proof: proofSample(NOW),
     }),
   };
   const styles = `<style>${layout.STYLES_FILE.content}</style>`;

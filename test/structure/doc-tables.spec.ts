@@ -6,6 +6,7 @@ import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { STATUS } from '../../src/platform/http/errors/problem.filter.ts';
 import { errorView } from '../../src/platform/http/errors/error.schema.ts';
 import { TRIGGERS } from '../../src/platform/webhooks/webhook-state.ts';
+import { REASONS } from '../../src/sync/completeness/completeness-policy.ts';
 import { readPage } from '../support/docs/pages.ts';
 
 /** The cells of all tables of a page, by row. */
@@ -61,6 +62,15 @@ describe('docs/webhook-payloads.md', () => {
       /^`(?!extras)[a-z]+\.[a-z_]+`$/.test(cell),
     );
     expect(shown.toSorted()).toEqual(TRIGGERS.map((trigger) => `\`${trigger}\``).toSorted());
+  });
+});
+
+describe('docs/completeness.md', () => {
+  it('has each reason why a day is not complete', () => {
+    const shown = first('docs/completeness.md').flatMap(
+      (cell) => cell.match(/[a-z_]+(?=`)/g) ?? [],
+    );
+    expect(shown).toEqual(expect.arrayContaining([...REASONS]));
   });
 });
 

@@ -38,6 +38,7 @@ const READS: Record<string, string> = {
   'deltas > message_body':
     '`/delta` checks the size of a body before reading it, and leaves out large ones',
   'mail/drafts > provider_job': 'reads the payloads of its own jobs',
+  'mail/messages > change': 'a message that is gone was deleted if the log says so',
   'mail/outbox > job_attempt': 'the response to POST /send contains the error of the last attempt',
   'mail/outbox > job_status': 'a message and its job are read together',
   'mail/outbox > worker': 'an operator may cancel only rows that no living worker has claimed',

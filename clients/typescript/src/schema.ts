@@ -71,7 +71,7 @@ export interface paths {
         };
         /**
          * Prove for each day that nothing of an account is missing
-         * @description Compares the messages that the provider listed in the last audit, the messages that are stored here, their events, and what became of these at each webhook that is not inactive. Differences are counted and named.
+         * @description Compares the messages that the provider listed in the last audit, the messages that are stored here, their events, and the deliveries of these to each webhook that is not inactive. Differences are counted and named.
          */
         get: operations["Completeness_get"];
         put?: never;
@@ -3920,7 +3920,7 @@ export interface components {
                 complete: boolean;
                 /** @description Day in UTC */
                 day: string;
-                /** @description What became of the events of this day, by webhook and kind */
+                /** @description Results of the deliveries of the events of this day, by webhook and kind */
                 deliveries: {
                     /** @description Address that is notified */
                     callback_url: string;

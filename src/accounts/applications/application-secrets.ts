@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { openOften } from '../../platform/base/crypto/opened-secrets.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
-import { SigningSecrets } from '../../platform/webhooks/delivery/signing-secrets.ts';
+import { SigningSecrets } from '../../platform/webhooks/secrets/signing-secrets.ts';
 import { applicationSecretContext } from './secret-context.ts';
 
 /** Encrypts a client secret for its row. */

@@ -393,3 +393,27 @@ export async function auditTotals(sql: Sql): Promise<ListedTotal[]> {
   };
   return AUDITED_KINDS.map((kind) => rows.find((one) => one.kind === kind) ?? { kind, ...none });
 }
+
+/** Numbers of accounts whose mirrors are not proven to be complete, by reason. */
+export interface UnprovenAccounts {
+  never_audited: number;
+  /** The audit of the whole mailbox should have begun more than a day ago. */
+  audit_overdue: number;
+  /** Folders, calendars or address books could not be compared. */
+  skipped: number;
+  unrepaired: number;
+}
+
+const UNPROVEN = `
+  select count(*) filter (where a.checked_at is null)::int as never_audited,
+    count(*) filter (where a.checked_at is not null and a.full_at < $1::timestamptz - interval '1 day')::int as audit_overdue,
+    count(*) filter (where a.folders_skipped + a.events_skipped + a.contacts_skipped > 0)::int as skipped,
+    count(*) filter (where a.unrepaired > 0)::int as unrepaired
+  from "grant" g join sync_job j on j.account_id = g.id left join mirror_audit a on a.account_id = g.id
+  where g.status = 'valid'`;
+
+/** Counts the accounts of the installation whose mirrors are not proven to be complete. */
+export async function unprovenAccounts(sql: Sql, now: Date): Promise<UnprovenAccounts> {
+  const [row] = await sql.query<UnprovenAccounts>(UNPROVEN, [now]);
+  return row ?? { never_audited: 0, audit_overdue: 0, skipped: 0, unrepaired: 0 };
+}

@@ -4,6 +4,8 @@ import type { Actor } from '../../platform/audit/actor.ts';
 import { GrantTokens } from '../../accounts/grants/tokens/grant-tokens.service.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import { MOST_DAYS } from '../../sync/audit/audit-days.ts';
+import { CompletenessService } from '../../sync/completeness/completeness.service.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
 import { type AccountDetail, ACCOUNT_HEALTHS } from '../accounts/account-health.ts';
 import { OperatorAccounts } from '../accounts/operator-accounts.ts';
@@ -66,6 +68,7 @@ export class ConsoleAccountsController {
     private readonly accounts: OperatorAccounts,
     private readonly links: SignInLinks,
     private readonly tokens: GrantTokens,
+    private readonly completeness: CompletenessService,
     private readonly clock: Clock,
   ) {}
 
@@ -93,7 +96,8 @@ export class ConsoleAccountsController {
     const account = await this.accounts.get(id);
     const page = { limit: MOST_TOKENS, offset: 0 };
     const tokens = await this.tokens.list(account.applicationId, id, page);
-    const view = { now: this.clock.now(), notice: noticeIn(query), tokens };
+    const proof = await this.completeness.of(account.applicationId, id, MOST_DAYS);
+    const view = { now: this.clock.now(), notice: noticeIn(query), tokens, proof };
     sendPage(response, accountPage(viewerOf(response.req), account, view));
   }
 

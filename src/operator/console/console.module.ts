@@ -10,6 +10,7 @@ import { OperatorJobsModule } from '../jobs/operator-jobs.module.ts';
 import { OperatorInstanceModule } from '../instance/operator-instance.module.ts';
 import { LogLevelModule } from '../log-level/log-level.module.ts';
 import { OverviewModule } from '../overview/overview.module.ts';
+import { SyncModule } from '../../sync/sync.module.ts';
 import { OperatorWebhooksModule } from '../webhooks/operator-webhooks.module.ts';
 import { ConsoleAccountsController } from './accounts.controller.ts';
 import { ConsoleApplicationsController } from './applications/applications.controller.ts';
@@ -34,6 +35,7 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
 /** The web pages of operators, below `/console` (docs/console.md). */
 @Module({
   imports: [
+    SyncModule,
     GrantsModule,
     ApplicationsModule,
     OverviewModule,

@@ -1,5 +1,6 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { auditTotals } from '../../accounts/sync-schedule/mirror-audits.ts';
+import { auditTotals, unprovenAccounts } from '../../accounts/sync-schedule/mirror-audits.ts';
+import { Clock } from '../../platform/base/time/clock.ts';
 import { MetricSources } from '../../platform/metrics/metric-sources.ts';
 import {
   lastFailoverTime,
@@ -14,6 +15,7 @@ import {
   workers,
 } from '../../platform/metrics/queue-metrics.ts';
 import {
+  accountsUnproven,
   auditDifferences,
   audits,
   auditsCompared,
@@ -37,7 +39,10 @@ const SECONDS = { queues: 5, sync: 10, webhooks: 10, workers: 5, audits: 60 };
 /** Gives the page of metrics what only the database knows: numbers of the whole installation. */
 @Injectable()
 export class OverviewMetrics implements OnModuleInit {
-  constructor(private readonly sources: MetricSources) {}
+  constructor(
+    private readonly sources: MetricSources,
+    private readonly clock: Clock,
+  ) {}
 
   onModuleInit(): void {
     this.#addQueues();
@@ -148,10 +153,13 @@ export class OverviewMetrics implements OnModuleInit {
     this.sources.add({
       name: 'audits',
       seconds: SECONDS.audits,
-      metrics: [audits, auditsCompared, auditDifferences],
+      metrics: [audits, auditsCompared, auditDifferences, accountsUnproven],
       read: async (sql) => {
         const totals = await auditTotals(sql);
+        const unproven = await unprovenAccounts(sql, this.clock.now());
         return () => {
+          for (const [reason, count] of Object.entries(unproven))
+            accountsUnproven.set({ reason }, count);
           for (const { kind, ...total } of totals) {
             audits.inc({ kind }, total.audits);
             auditsCompared.inc({ kind }, total.compared);

@@ -139,3 +139,11 @@ export const auditDifferences = new Counter({
   help: 'Installation: differences between mirrors and mailboxes that audits have found since the database exists, by kind and difference (missing, surplus, changed)',
   labelNames: ['kind', 'difference'],
 });
+
+/** Installation: accounts whose mirrors are not proven to be complete. */
+export const accountsUnproven = new Gauge({
+  ...shared,
+  name: 'carillon_accounts_unproven',
+  help: 'Installation: accounts with valid credentials whose audits do not prove that everything of the provider is stored, by reason (never_audited, audit_overdue, skipped, unrepaired)',
+  labelNames: ['reason'],
+});

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { WebhookChallenge } from './webhook-challenge.ts';
 import { EventContents } from './delivery/event-contents.ts';
-import { DeliverySigner } from './delivery/delivery-signer.ts';
+import { DeliverySigner } from './secrets/delivery-signer.ts';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher.ts';
 import { WebhookSecretsController } from './secrets/webhook-secrets.controller.ts';
 import { WebhookSecretsService } from './secrets/webhook-secrets.service.ts';

@@ -23,7 +23,7 @@ export class CompletenessController {
   @Endpoint({
     summary: 'Prove for each day that nothing of an account is missing',
     description:
-      'Compares the messages that the provider listed in the last audit, the messages that are stored here, their events, and what became of these at each webhook that is not inactive. Differences are counted and named.',
+      'Compares the messages that the provider listed in the last audit, the messages that are stored here, their events, and the deliveries of these to each webhook that is not inactive. Differences are counted and named.',
     response: completenessView,
   })
   async get(

@@ -84,7 +84,7 @@ export const completenessView = z
           messages,
           deliveries: z
             .array(delivery)
-            .describe('What became of the events of this day, by webhook and kind'),
+            .describe('Results of the deliveries of the events of this day, by webhook and kind'),
         }),
       )
       .describe('Oldest first'),

@@ -38,7 +38,7 @@ export interface CompleteDay {
   /** Why it is not complete; empty if it is. */
   reasons: Reason[];
   messages: ComparedDay & NewsOfDay;
-  /** What became of the stored events, by webhook and kind. */
+  /** Results of the deliveries of the stored events, by webhook and kind. */
   webhooks: HandedOver[];
 }
 
@@ -57,7 +57,7 @@ export interface Completeness {
 
 /**
  * Compares for each day what the provider had when it was audited, what the mirror has, the stored
- * events, and what became of them (ADR 0152).
+ * events, and their deliveries (ADR 0152).
  */
 @Injectable()
 export class CompletenessService {

@@ -1,3 +1,4 @@
+import type { Completeness } from '../../../src/sync/completeness/completeness.service.ts';
 import type {
   AccountDetail,
   AccountHealth,
@@ -235,4 +236,27 @@ export function capacitySample(now: Date, text: Text): Capacity {
     })),
     disk: { limitBytes: 100e9, source: 'setting', freeBytes: 41e9, fullAt: ago(now, -DAY * 132) },
   };
+}
+
+/** An account that is not proven to be complete, because a receiver fails. */
+export function proofSample(now: Date): Completeness {
+  const day = now.toISOString().slice(0, 10);
+  const messages = {
+    day,
+    auditedAt: now,
+    skipped: 0,
+    unrepaired: 0,
+    provider: 412,
+    mirror: 415,
+    sinceAudit: 3,
+    missing: 0,
+    missingIds: [],
+    surplus: 0,
+    surplusIds: [],
+    expected: 409,
+    withoutEvent: 0,
+    withoutEventIds: [],
+  };
+  const days = [{ day, complete: false, reasons: ['waiting' as const], messages, webhooks: [] }];
+  return { accountId: `${ID}01`, complete: false, reasons: ['waiting'], audit: null, days };
 }

@@ -1,7 +1,7 @@
 import { Global, Module } from '@nestjs/common';
 import { Credentials } from '../../../platform/auth/credentials.ts';
 import { TokenOwners } from '../../../platform/refusals/token-owners.ts';
-import { SigningSecrets } from '../../../platform/webhooks/delivery/signing-secrets.ts';
+import { SigningSecrets } from '../../../platform/webhooks/secrets/signing-secrets.ts';
 import { ApplicationSigningSecrets } from '../../applications/application-secrets.ts';
 import { StoredCredentials } from './stored-credentials.ts';
 import { StoredTokenOwners } from './stored-token-owners.ts';

@@ -96,8 +96,8 @@ export interface ComparedDay {
   surplusIds: string[];
 }
 
-// Deletions are read once, and only if a message is missing. An audit proves the mirror whatever was
-// announced before: what it repairs gets another id.
+// Deletions are read once, and only if a message is missing. Events from before the audit say
+// nothing about the mirror: a message that the audit repaired got another id.
 const COMPARE_DAYS = `
   with days as (select generate_series($2::date, $3::date, '1 day')::date as day),
   mirrored as materialized (
@@ -177,9 +177,9 @@ const NEWS = `
     and m.created_at < m.date + $5 * interval '1 day'`;
 
 /**
- * Messages of the days that have caused an event, if somebody wanted it: no drafts, no mail from
- * before the account was connected, and none that was found later than `recentDays` after it had
- * arrived.
+ * Messages of the days that need an event, because a webhook wants it. Left out are drafts, mail
+ * from before the account was connected, and mail that was found more than `recentDays` after it
+ * had arrived.
  * @param since only messages that the mirror has got since then
  */
 export function newMessages(

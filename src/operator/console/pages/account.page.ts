@@ -1,4 +1,5 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
+import type { Completeness } from '../../../sync/completeness/completeness.service.ts';
 import type { ManagedToken } from '../../../accounts/grants/tokens/grant-tokens.service.ts';
 import type { AccountDetail, AccountItem, SendingPause } from '../../accounts/account-health.ts';
 import { type ActionLink, actionBar, type Viewer } from '../kit/actions.ts';
@@ -76,7 +77,16 @@ function sendingFacts(account: AccountDetail, now: Date): Html {
   </section>`;
 }
 
-function syncFacts({ sync, audit }: AccountDetail, now: Date): Html {
+/** How far the account is proven to be complete, in one line. */
+function proofText({ complete, reasons, days }: Completeness): Html | string {
+  if (complete) return html`${chip('good', 'proven')} for the last ${counted(days.length, 'day')}`;
+  const open = days.filter((day) => !day.complete).length;
+  const why = reasons.map((reason) => reason.replaceAll('_', ' ')).join(', ');
+  return html`${chip('warning', 'not proven')} ${why}
+    <span class="aside">${count(open)} of ${counted(days.length, 'day')}</span>`;
+}
+
+function syncFacts({ sync, audit }: AccountDetail, proof: Completeness, now: Date): Html {
   return html`<section class="panel">
     <h2>Sync</h2>
     ${facts([
@@ -101,6 +111,7 @@ function syncFacts({ sync, audit }: AccountDetail, now: Date): Html {
           html`${relative(audit.checkedAt, now)}: ${counted(audit.messagesChecked, 'message')}
           checked, ${counted(audit.differencesFound, 'difference')}, ${count(audit.unrepaired)} left`,
       ],
+      ['Completeness', proofText(proof)],
     ])}
   </section>`;
 }
@@ -237,7 +248,17 @@ const tokenTable = (
 export function accountPage(
   viewer: Viewer,
   account: AccountDetail,
-  { now, notice, tokens }: { now: Date; notice: Notice | null; tokens: readonly ManagedToken[] },
+  {
+    now,
+    notice,
+    tokens,
+    proof,
+  }: {
+    now: Date;
+    notice: Notice | null;
+    tokens: readonly ManagedToken[];
+    proof: Completeness;
+  },
 ): ConsolePage {
   return {
     section: 'accounts',
@@ -250,7 +271,7 @@ export function accountPage(
         <div class="stack">
           ${problemList(account)}${errorList(account, now)}${sendingFacts(account, now)}
         </div>
-        <div class="stack">${accountFacts(account, now)}${syncFacts(account, now)}</div>
+        <div class="stack">${accountFacts(account, now)}${syncFacts(account, proof, now)}</div>
       </div>
       ${watchTable(account, now)}${tokenTable(viewer, account, tokens, now)}`,
   };

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { ClaimedRow, RowLoading } from '../../work/queue/dispatcher.ts';
 import { previousSeq, wants } from '../events/matching.ts';
 import type { WebhookContent, WebhookState } from '../webhook-state.ts';
-import { SEALED_SECRETS, type SealedSecrets } from './delivery-signer.ts';
+import { SEALED_SECRETS, type SealedSecrets } from '../secrets/delivery-signer.ts';
 import type { NumberedEvent } from './deltas.ts';
 
 /** Most events of a request. */

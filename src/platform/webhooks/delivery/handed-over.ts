@@ -1,6 +1,7 @@
 import type { Sql } from '../../database/sql.ts';
 import { receivedDay } from '../events/created-messages.ts';
 import { wants } from '../events/matching.ts';
+import { isAbout } from '../events/queued-events.ts';
 import type { WebhookState } from '../webhook-state.ts';
 
 /** Kinds of objects of which the hand-over is counted, with the triggers of each. */
@@ -11,7 +12,7 @@ const TRIGGERS_OF = {
 } as const;
 export type HandedOverKind = keyof typeof TRIGGERS_OF;
 
-/** What became of the stored events of one day, of one kind, that one webhook wants. */
+/** Results of the deliveries of one webhook, for the stored events of one day and kind. */
 export interface HandedOver {
   webhookId: string;
   callbackUrl: string;
@@ -33,15 +34,16 @@ export interface HandedOver {
 }
 
 /*
- * The only place that decides what became of an event. Index look-ups for each event: a webhook may
- * have millions of attempts and of queued deliveries of other accounts.
+ * The only place that decides whether an event was handed over. It looks each event up by index,
+ * because a webhook may have millions of attempts and of queued deliveries of other accounts.
  */
 const attempted = (outcome: string) => `
-  exists (select 1 from webhook_attempt a where a.event_id = e.id and a.webhook_id = w.id and a.outcome = '${outcome}')`;
+  exists (select 1 from webhook_attempt a where a.webhook_id = w.id and a.outcome = '${outcome}' and ${isAbout('a', 'e')})`;
+// A lane waits for the events behind its number, also for those that are not published yet.
 const QUEUED = `
   (exists (select 1 from hook_job j where j.webhook_id = w.id and j.event_id = e.id)
-   or exists (select 1 from hook_job j where j.webhook_id = w.id and j.more_events is not null and j.event_id <= e.id
-              and e.id = any(j.more_events)))`;
+   or exists (select 1 from hook_job j where j.webhook_id = w.id and j.event_id = e.account_id and j.from_seq < e.seq)
+   or e.seq > coalesce((select f.published_seq from webhook_feed f where f.application_id = e.application_id), 0))`;
 const STATUS = `
   case when ${attempted('delivered')} then 'handed-over'
     when ${QUEUED} then 'waiting'
@@ -55,25 +57,30 @@ const KIND = Object.entries(TRIGGERS_OF)
 
 const number = (status: string) => `(count(*) filter (where status = '${status}'))::int`;
 
+// Materialized, so that the day of an event is read from its body once for all webhooks, and the
+// result of a delivery is looked up once for all counts.
 const HANDED_OVER = `
+  with stored as materialized (
+    select e.*, case ${KIND} end as kind,
+      case when ${TRIGGERS_OF.messages} then ${receivedDay('e')} else (e.created_at at time zone 'UTC')::date end as day
+    from webhook_event e
+    where e.account_id = $2 and e.created_at >= $3::date::timestamp at time zone 'UTC'
+      and (${Object.values(TRIGGERS_OF).join(' or ')})),
+  results as materialized (
+    select e.id, w.id as "webhookId", w.callback_url as "callbackUrl", w.state, e.kind, e.day, ${STATUS} as status
+    from webhook w join stored e on ${wants('w', 'e')}
+    where w.application_id = $1 and w.state <> 'inactive' and e.created_at >= w.subscribed_at
+      and e.day between $3::date and $4::date)
   select "webhookId", "callbackUrl", state, kind, day::text as day, count(*)::int as wanted,
     ${number('handed-over')} as "handedOver", ${number('waiting')} as waiting, ${number('dropped')} as dropped,
     ${number('unaccounted')} as unaccounted,
     coalesce((array_agg(id order by id) filter (where status in ('dropped', 'unaccounted')))[:$5::int], '{}') as "lostIds"
-  from (
-    select e.id, w.id as "webhookId", w.callback_url as "callbackUrl", w.state, case ${KIND} end as kind,
-      case when ${TRIGGERS_OF.messages} then ${receivedDay('e')} else (e.created_at at time zone 'UTC')::date end as day,
-      ${STATUS} as status
-    from webhook w join webhook_event e on ${wants('w', 'e')}
-    where w.application_id = $1 and w.state <> 'inactive' and e.account_id = $2
-      and e.created_at >= greatest(w.subscribed_at, $3::date::timestamp at time zone 'UTC')
-      and (${Object.values(TRIGGERS_OF).join(' or ')})) x
-  where day between $3::date and $4::date
+  from results
   group by "webhookId", "callbackUrl", state, kind, day order by day, "webhookId", kind`;
 
 /**
- * What became of the stored events of an account, for each webhook of its application that is not
- * inactive. Events from before the webhook was created or activated are left out.
+ * Results of the deliveries of an account's stored events, for each webhook of its application that
+ * is not inactive. Events from before the webhook was created or activated are left out.
  * @param range days in UTC, as `2026-11-28`; events stored before the first one are not read
  * @param limit most ids of each webhook, kind and day
  */

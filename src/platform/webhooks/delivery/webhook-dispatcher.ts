@@ -34,7 +34,7 @@ import {
   tally,
 } from './delivery-results.ts';
 import { DeliveryShares } from './delivery-shares.ts';
-import { DeliverySigner } from './delivery-signer.ts';
+import { DeliverySigner } from '../secrets/delivery-signer.ts';
 import { EventContents } from './event-contents.ts';
 import { insertAttempts, recordHealth } from './delivery.repository.ts';
 import {

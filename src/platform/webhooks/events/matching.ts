@@ -14,7 +14,8 @@ export const wants = (webhook: string, event: string): string => `
 /**
  * SQL condition: the scopes of an account allow events about it.
  * @param account SQL of its id
- * @param scopes SQL of the scopes of which it needs one, separated by commas; `null` = it needs none
+ * @param scopes SQL of the scopes of which it needs one, separated by commas; `null` = it needs
+ *   none
  */
 export const scopesAllow = (account: string, scopes: string): string => `
   (${scopes} is null or not exists (
