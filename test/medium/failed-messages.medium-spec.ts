@@ -107,6 +107,10 @@ describe('messages on which a provider fails', () => {
     clock.advance(MINUTE);
     await syncPass(account);
     expect(readsOf(mailbox).toSorted()).toEqual(bad);
+    // They are news: work on history stops first if a ceiling comes near.
+    expect(new Set(mailbox.fetches.map(({ priority }) => priority))).toEqual(
+      new Set(['interactive']),
+    );
     clock.advance(MINUTE);
     await syncPass(account);
     expect(readsOf(mailbox)).toHaveLength(3);

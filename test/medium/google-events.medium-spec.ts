@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EventContent, EventWriteOptions } from '../../src/providers/port/connector.ts';
 import { allEventChanges } from '../support/calendar-contract.ts';
 import { codeOf } from '../support/contract-tools.ts';
@@ -39,6 +39,7 @@ describe('events at the stub of Google', () => {
   beforeAll(async () => {
     fixture = await GoogleFixture.start();
   });
+  beforeEach(() => fixture.stub.habits.worst());
   afterAll(async () => {
     await fixture.stop();
     expectDocumented(fixture.stub);
@@ -84,6 +85,8 @@ describe('events at the stub of Google', () => {
 
   describe('changes', () => {
     it('lists everything again with all ids when the sync token has expired, page by page', async () => {
+      // Events of single pages are counted.
+      fixture.stub.habits.pages = 'full';
       const { create, since, stored, calendar, account } = begin();
       const { providerId: series } = await create(weekly);
       for (let n = 0; n < 4; n++) await create({ ...meeting, title: `Event ${n}` });

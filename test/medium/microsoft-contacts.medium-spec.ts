@@ -4,7 +4,6 @@ import type { ContactContent, ProviderAccount } from '../../src/providers/port/c
 import { allContactChanges, describeContacts } from '../support/contacts-contract.ts';
 import { codeOf } from '../support/contract-tools.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
-import { UNPLEASANT } from '../support/microsoft/settings.ts';
 import type { StubRequest } from '../support/remote-stub/messages.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
@@ -12,7 +11,6 @@ describe('contacts at the stub of Microsoft', () => {
   let fixture: MicrosoftFixture;
   beforeAll(async () => {
     fixture = await MicrosoftFixture.start();
-    Object.assign(fixture.stub.settings, UNPLEASANT, { deltaLagMs: 0 });
   });
   afterAll(async () => {
     await fixture.stop();

@@ -363,8 +363,9 @@ describe('mail of Microsoft accounts', () => {
       const { stored } = await fixture.connector.mail.send(from, hidden, control);
       expect(control.phases).toEqual(['connect', 'login', 'envelope', 'content', 'confirmation']);
       const [sent] = sentBy(from);
+      const { replacedIds } = fixture.stub.world;
+      expect(replacedIds.get(sent?.internetMessageId ?? '')).toBe(message.messageIdHeader);
       expect(sent).toMatchObject({
-        internetMessageId: message.messageIdHeader,
         to: [to.email],
         bcc: ['hidden@elsewhere.test'],
       });

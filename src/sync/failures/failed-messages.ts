@@ -214,6 +214,7 @@ async function readOne(
   providerId: string,
   content: boolean,
 ): Promise<ReadMessage | null | undefined> {
-  const request = { providerIds: [providerId], content, priority: 'history' } as const;
+  // Mostly it is news, which must not wait until midnight because a ceiling comes near (ADR 0125).
+  const request = { providerIds: [providerId], content, priority: 'interactive' } as const;
   return (await mail.readMessages?.(account, request))?.get(providerId);
 }

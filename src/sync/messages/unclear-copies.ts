@@ -7,7 +7,8 @@ import { type IncomingMessage, isFailed, isListed, type Knowledge } from './mirr
 /** How far the clock of a provider may be behind. */
 const CLOCKS_MS = 600_000;
 /** Why a message is requested again on which its provider has not failed. */
-export const MAY_BE_COPY = 'it may be the copy of a message that was sent from here; its contents will tell';
+export const MAY_BE_COPY =
+  'it may be the copy of a message that was sent from here; its contents will tell';
 
 /** A batch in two parts: what can be stored, and what has to be read before it is stored. */
 export interface ClearMessages {
