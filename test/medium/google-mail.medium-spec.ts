@@ -213,7 +213,9 @@ describe('mail of Google accounts', () => {
       const all = Array.from({ length: 60 }, (__, n) => put(account, `old-${n}`));
       const match = ({ path, query }: StubRequest) =>
         path.endsWith('/messages') && query.has('pageToken');
-      // The first pass reads the newest messages, which are on the second page.
+      // The first pass reads the newest messages, which are on the second page. No other request
+      // may be refused, because this one would be made once more.
+      fixture.stub.habits.refusesEvery = null;
       fixture.stub.faults.add({ match, after: 1, times, answer: errorOf(status, 'invalid') });
       const replica = new Replica(fixture.connector.mail, account);
       await replica.follow(25);
