@@ -70,6 +70,22 @@ describe('contacts at the stub of Microsoft', () => {
       });
     });
 
+    it.each([
+      'syncStateNotFound',
+      'resyncRequired',
+      'UnknownError',
+      'ErrorInvalidSyncStateData',
+    ] as const)('lists all contacts again if Graph answers %s to old links', async (code) => {
+      const kept = await create({ given_name: 'Kept' });
+      const { cursor } = await since();
+      const added = await create({ given_name: 'Added' });
+      fixture.stub.expireDeltaLinks(code);
+      const anew = await since(cursor);
+      const ids = [kept, added].map(({ providerId }) => providerId).toSorted();
+      expect(anew.contacts.map(({ providerId }) => providerId).toSorted()).toEqual(ids);
+      expect(anew.present?.toSorted()).toEqual(ids);
+    });
+
     it('reads the contacts of all folders, also of one that is new or gets deleted', async () => {
       const first = await create({ given_name: 'One' });
       const team = store().addFolder('Team');
