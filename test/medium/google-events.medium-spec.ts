@@ -111,6 +111,28 @@ describe('events at the stub of Google', () => {
       expect((await since(anew.cursor)).present).toBeNull();
     });
 
+    it('reads events with absent and null values, and names those that it cannot read', async () => {
+      const { calendar, account, fault } = begin();
+      const start = { dateTime: '2030-03-18T09:00:00Z' };
+      const items = [
+        { id: 'null', summary: 'Nulls', start, end: null, organizer: null, attendees: null },
+        { id: 'empty', summary: 'Empty', start, organizer: {}, attendees: [{}, null] },
+        { id: 'odd', summary: 'Odd', start: { date: '18 March' }, end: start },
+        { id: 'odder', summary: ['a list'], start },
+        null,
+      ];
+      fault('GET', { status: 200, body: { items, nextPageToken: 'more' } });
+      const page = await calendar.listEventChanges(account, account.email, null, 100);
+      expect(page.events).toMatchObject([
+        { content: { title: 'Nulls', when: { object: 'time' } }, organizer: null },
+        { content: { title: 'Empty', when: { object: 'time' } }, organizer: null },
+      ]);
+      expect(page.unread?.map(({ providerId }) => providerId)).toEqual([
+        `${account.email}/odd`,
+        `${account.email}/odder`,
+      ]);
+    });
+
     it('begins again when the token expires between two pages of changes', async () => {
       const { create, since, stored, calendar, account } = begin();
       const { cursor } = await since(null);
