@@ -209,6 +209,8 @@ describe('what applications use of the APIs of Google and Microsoft', () => {
     };
 
     it('stops reading older mail from 80 % on, and goes on the next day', async () => {
+      // Messages that are read at the first attempt are counted.
+      (world() as GoogleCompanyStub).stub.habits.refusesEvery = null;
       await usedElsewhere(CEILING * 0.81);
       const email = `bo@${google.domain}`;
       world().addUser(email, 'Bo');

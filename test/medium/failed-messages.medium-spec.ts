@@ -107,6 +107,10 @@ describe('messages on which a provider fails', () => {
     clock.advance(MINUTE);
     await syncPass(account);
     expect(readsOf(mailbox).toSorted()).toEqual(bad);
+    // They are news: work on history stops first if a ceiling comes near.
+    expect(new Set(mailbox.fetches.map(({ priority }) => priority))).toEqual(
+      new Set(['interactive']),
+    );
     clock.advance(MINUTE);
     await syncPass(account);
     expect(readsOf(mailbox)).toHaveLength(3);
@@ -191,6 +195,38 @@ describe('messages on which a provider fails', () => {
     await syncPass(account);
     expect((await shown(account)).filter((one) => one.listed)).toEqual([]);
     expect(await failures(account)).toEqual([]);
+  });
+
+  it('and messages that may be copies of sent ones are requested together, and only once each', async () => {
+    const account = await createAccount(server.app, await createApplication(server.app));
+    const mailbox = new ListingMailbox({ history: 'ids' });
+    const names = Array.from({ length: 45 }, (_, n) => `sent-${String(n).padStart(2, '0')}`);
+    for (const name of names) mailbox.add({ ...messageOf(name), folderIds: ['SENT'] });
+    mailbox.stalled = { reason: 'Provider: the list fails', since: clock.now() };
+    mailbox.install(server.app);
+    await syncPass(account);
+    // A message that was sent from here, and whose copy is awaited.
+    mailbox.add({ ...messageOf('own'), folderIds: ['SENT'] });
+    await syncPass(account);
+    await database.query('update message set provider_id = null where account_id = $1', [
+      account.id,
+    ]);
+    mailbox.stalled = null;
+    await syncPass(account);
+    expect((await failures(account)).map((one) => one.provider_id)).toEqual(names);
+    mailbox.failing.set('sent-07', 'content');
+    clock.advance(MINUTE);
+    await syncPass(account);
+    const groups = mailbox.fetches.map(({ ids }) => ids.length);
+    // The one on which the provider failed is then requested alone: where it is, and its content.
+    expect(groups).toEqual([20, 20, 5, 1, 1]);
+    expect(readsOf(mailbox).slice(45)).toEqual(['sent-07', 'sent-07']);
+    const stored = async () => (await shown(account)).flatMap((one) => one.provider_id ?? []);
+    expect(await stored()).toEqual(names.filter((name) => name !== 'sent-07'));
+    mailbox.failing.clear();
+    clock.advance(2 * MINUTE);
+    await syncPass(account);
+    expect(await stored()).toEqual(names);
   });
 
   describe('and messages that the database refuses', () => {

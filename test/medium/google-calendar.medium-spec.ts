@@ -10,8 +10,7 @@ const MANNERS = ['as its manuals say', 'at its worst'];
 describe.each(MANNERS)('calendars and contacts at the stub of Google, %s', (manner) => {
   let fixture: GoogleFixture;
   beforeAll(async () => {
-    fixture = await GoogleFixture.start();
-    if (manner === 'at its worst') fixture.stub.habits.worst();
+    fixture = await GoogleFixture.start(manner === 'at its worst' ? 'worst' : 'usual');
   });
   afterAll(async () => {
     await fixture.stop();

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ContactContent } from '../../src/providers/port/connector.ts';
 import type { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { allContactChanges } from '../support/contacts-contract.ts';
@@ -49,6 +49,7 @@ describe('contacts at the stub of Google', () => {
   beforeAll(async () => {
     fixture = await GoogleFixture.start();
   });
+  beforeEach(() => fixture.stub.habits.worst());
   afterAll(async () => {
     await fixture.stop();
     expectDocumented(fixture.stub);
@@ -127,6 +128,8 @@ describe('contacts at the stub of Google', () => {
   });
 
   it('lists everything again with all ids when the sync token has expired', async () => {
+    // Contacts of single pages are counted.
+    fixture.stub.habits.pages = 'full';
     const { create, since, stored, contacts, account } = begin();
     const ids = [];
     for (const surname of ['A', 'B', 'C']) ids.push(await create({ surname }));
@@ -207,7 +210,8 @@ describe('contacts at the stub of Google', () => {
 
   it('asks for all pages of a list with the size of the first one', async () => {
     const { contacts, account, create } = begin();
-    fixture.stub.habits.samePages = true;
+    // Contacts of single pages are counted.
+    fixture.stub.habits.pages = 'full';
     for (const given_name of ['A', 'B', 'C']) await create({ given_name });
     const first = await contacts.listContactChanges(account, null, 2);
     const second = await contacts.listContactChanges(account, first.cursor, 500);
@@ -215,16 +219,15 @@ describe('contacts at the stub of Google', () => {
     expect(second.present).toHaveLength(3);
     const third = await contacts.listContactChanges(account, second.cursor, 100);
     expect([third.contacts, third.present]).toEqual([[], null]);
-    fixture.stub.habits.samePages = false;
   });
 
   it('does not remove contacts because one list is empty', async () => {
-    const { contacts, account, create } = begin();
+    const { create, since } = begin();
     const providerId = await create({ given_name: 'There' });
     const match = ({ query }: { query: URLSearchParams }) =>
       query.get('personFields') === 'metadata';
     fixture.stub.faults.add({ match, answer: { status: 200, body: {} } });
-    const { present } = await contacts.listContactChanges(account, null, 100);
+    const { present } = await since(null);
     expect(present).toEqual([providerId]);
   });
 

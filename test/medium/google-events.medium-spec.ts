@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EventContent, EventWriteOptions } from '../../src/providers/port/connector.ts';
 import { allEventChanges } from '../support/calendar-contract.ts';
 import { codeOf } from '../support/contract-tools.ts';
@@ -39,6 +39,7 @@ describe('events at the stub of Google', () => {
   beforeAll(async () => {
     fixture = await GoogleFixture.start();
   });
+  beforeEach(() => fixture.stub.habits.worst());
   afterAll(async () => {
     await fixture.stop();
     expectDocumented(fixture.stub);
@@ -84,6 +85,8 @@ describe('events at the stub of Google', () => {
 
   describe('changes', () => {
     it('lists everything again with all ids when the sync token has expired, page by page', async () => {
+      // Events of single pages are counted.
+      fixture.stub.habits.pages = 'full';
       const { create, since, stored, calendar, account } = begin();
       const { providerId: series } = await create(weekly);
       for (let n = 0; n < 4; n++) await create({ ...meeting, title: `Event ${n}` });
@@ -106,6 +109,28 @@ describe('events at the stub of Google', () => {
       expect(anew.present?.toSorted()).toEqual(ids.toSorted());
       expect(ids).toContain(changed.providerId);
       expect((await since(anew.cursor)).present).toBeNull();
+    });
+
+    it('reads events with absent and null values, and names those that it cannot read', async () => {
+      const { calendar, account, fault } = begin();
+      const start = { dateTime: '2030-03-18T09:00:00Z' };
+      const items = [
+        { id: 'null', summary: 'Nulls', start, end: null, organizer: null, attendees: null },
+        { id: 'empty', summary: 'Empty', start, organizer: {}, attendees: [{}, null] },
+        { id: 'odd', summary: 'Odd', start: { date: '18 March' }, end: start },
+        { id: 'odder', summary: ['a list'], start },
+        null,
+      ];
+      fault('GET', { status: 200, body: { items, nextPageToken: 'more' } });
+      const page = await calendar.listEventChanges(account, account.email, null, 100);
+      expect(page.events).toMatchObject([
+        { content: { title: 'Nulls', when: { object: 'time' } }, organizer: null },
+        { content: { title: 'Empty', when: { object: 'time' } }, organizer: null },
+      ]);
+      expect(page.unread?.map(({ providerId }) => providerId)).toEqual([
+        `${account.email}/odd`,
+        `${account.email}/odder`,
+      ]);
     });
 
     it('begins again when the token expires between two pages of changes', async () => {

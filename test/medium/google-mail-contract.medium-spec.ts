@@ -10,8 +10,7 @@ import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 describe.each(['as its manuals say', 'at its worst'])('mail of Google accounts, %s', (manner) => {
   let fixture: GoogleFixture;
   beforeAll(async () => {
-    fixture = await GoogleFixture.start();
-    if (manner === 'at its worst') fixture.stub.habits.worst();
+    fixture = await GoogleFixture.start(manner === 'at its worst' ? 'worst' : 'usual');
   });
   afterAll(async () => {
     await fixture.stop();

@@ -150,6 +150,30 @@ describe('npm run live at a Google of either behaviour', () => {
     ],
     [
       'gmail-old-project',
+      'the project is new and a minute of Google ends during the reads',
+      () => {
+        let reads = 0;
+        const { gmail } = stub.quotas.perUser;
+        const match = ({ path }: StubRequest) => {
+          if (/messages\/[^/]+$/.test(path) && ++reads === 250) gmail.clear();
+          return false;
+        };
+        stub.faults.add({ match, answer: error(500, 'backendError'), times: Infinity });
+      },
+      'no',
+    ],
+    [
+      'gmail-old-project',
+      'the project is old and Gmail refuses requests at the same time after many reads',
+      () => {
+        stub.quotas.useProject('old');
+        const words = 'Too many concurrent requests for user.';
+        refuse(/messages\/[^/]+$/, error(429, 'rateLimitExceeded', words), { after: 150 });
+      },
+      'open',
+    ],
+    [
+      'gmail-old-project',
       'Gmail refuses for another reason',
       () => {
         stub.quotas.useProject('old');

@@ -2,14 +2,12 @@ import { afterAll, beforeAll, describe } from '@jest/globals';
 import { describeCalendars, describeEventChanges } from '../support/calendar-contract.ts';
 import { describeHostedCalendars } from '../support/hosted-contract.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
-import { UNPLEASANT } from '../support/microsoft/settings.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
 describe('calendars at the stub of Microsoft', () => {
   let fixture: MicrosoftFixture;
   beforeAll(async () => {
     fixture = await MicrosoftFixture.start();
-    Object.assign(fixture.stub.settings, UNPLEASANT, { deltaLagMs: 0 });
   });
   afterAll(async () => {
     await fixture.stop();

@@ -4,7 +4,6 @@ import type { ContactContent, ProviderAccount } from '../../src/providers/port/c
 import { allContactChanges, describeContacts } from '../support/contacts-contract.ts';
 import { codeOf } from '../support/contract-tools.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
-import { UNPLEASANT } from '../support/microsoft/settings.ts';
 import type { StubRequest } from '../support/remote-stub/messages.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
@@ -12,7 +11,6 @@ describe('contacts at the stub of Microsoft', () => {
   let fixture: MicrosoftFixture;
   beforeAll(async () => {
     fixture = await MicrosoftFixture.start();
-    Object.assign(fixture.stub.settings, UNPLEASANT, { deltaLagMs: 0 });
   });
   afterAll(async () => {
     await fixture.stop();
@@ -70,6 +68,22 @@ describe('contacts at the stub of Microsoft', () => {
         ...everything,
         emails: [{ type: null, email: 'new@example.test' }],
       });
+    });
+
+    it.each([
+      'syncStateNotFound',
+      'resyncRequired',
+      'UnknownError',
+      'ErrorInvalidSyncStateData',
+    ] as const)('lists all contacts again if Graph answers %s to old links', async (code) => {
+      const kept = await create({ given_name: 'Kept' });
+      const { cursor } = await since();
+      const added = await create({ given_name: 'Added' });
+      fixture.stub.expireDeltaLinks(code);
+      const anew = await since(cursor);
+      const ids = [kept, added].map(({ providerId }) => providerId).toSorted();
+      expect(anew.contacts.map(({ providerId }) => providerId).toSorted()).toEqual(ids);
+      expect(anew.present?.toSorted()).toEqual(ids);
     });
 
     it('reads the contacts of all folders, also of one that is new or gets deleted', async () => {

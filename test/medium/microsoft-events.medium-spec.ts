@@ -10,7 +10,6 @@ import { codeOf } from '../support/contract-tools.ts';
 import { GraphClient } from '../support/microsoft/graph-client.ts';
 import type { Json } from '../support/microsoft/http/types.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
-import { UNPLEASANT } from '../support/microsoft/settings.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 import { until } from '../support/until.ts';
 
@@ -62,7 +61,6 @@ describe('events of an account at the stub of Microsoft', () => {
 
   beforeAll(async () => {
     fixture = await MicrosoftFixture.start();
-    Object.assign(fixture.stub.settings, UNPLEASANT, { deltaLagMs: 0 });
   });
   beforeEach(async () => {
     account = fixture.account();

@@ -14,8 +14,7 @@ describe.each([
 ])('mail of accounts at the stub of Microsoft, %s', (_, manner) => {
   let fixture: MicrosoftFixture;
   beforeAll(async () => {
-    fixture = await MicrosoftFixture.start();
-    Object.assign(fixture.stub.settings, manner);
+    fixture = await MicrosoftFixture.start({}, manner);
   });
   afterAll(() => fixture.stop());
   afterEach(() => expectDocumented(fixture.stub));

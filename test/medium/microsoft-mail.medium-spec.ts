@@ -21,6 +21,13 @@ const YEAR = 365 * 86_400_000;
 const mimeTo = (email: string, subject: string) =>
   `From: bo@elsewhere.test\r\nTo: ${email}\r\nSubject: ${subject}\r\nMessage-ID: <${subject}@elsewhere.test>\r\n\r\nHi\r\n`;
 
+const LOST_LINKS = [
+  'syncStateNotFound',
+  'resyncRequired',
+  'UnknownError',
+  'ErrorInvalidSyncStateData',
+] as const;
+
 const isFolderList = ({ path }: StubRequest) => path.endsWith('/mailFolders/delta');
 const isSendMail = ({ path }: StubRequest) => path.endsWith('/sendMail');
 const isPiece = ({ method, path }: StubRequest) =>
@@ -117,7 +124,7 @@ describe('mail of Microsoft accounts', () => {
       expect(idsIn(replica, 'sent')).toEqual([draft.immutableId]);
     });
 
-    it.each(['syncStateNotFound', 'resyncRequired', 'UnknownError'] as const)(
+    it.each(LOST_LINKS)(
       'lists a folder again and finds what changed when Graph answers %s to an old link',
       async (code) => {
         const account = fixture.account();
@@ -363,8 +370,9 @@ describe('mail of Microsoft accounts', () => {
       const { stored } = await fixture.connector.mail.send(from, hidden, control);
       expect(control.phases).toEqual(['connect', 'login', 'envelope', 'content', 'confirmation']);
       const [sent] = sentBy(from);
+      const { replacedIds } = fixture.stub.world;
+      expect(replacedIds.get(sent?.internetMessageId ?? '')).toBe(message.messageIdHeader);
       expect(sent).toMatchObject({
-        internetMessageId: message.messageIdHeader,
         to: [to.email],
         bcc: ['hidden@elsewhere.test'],
       });

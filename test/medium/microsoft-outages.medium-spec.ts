@@ -191,6 +191,31 @@ describe('a Microsoft mailbox that fails for a while', () => {
     },
   );
 
+  it.each([
+    ['403', { status: 403, body: { error: { code: 'ErrorAccessDenied', message: 'Denied.' } } }],
+    ['503 with a page', { status: 503, raw: '<html>Service unavailable</html>' }],
+  ])('reads the other calendars if one is not listed and answered by %s', async (name, answer) => {
+    const { body } = await another().send('GET', 'me/calendars');
+    const value = (body['value'] as { id: string; name: string }[]).filter(
+      (one) => one.name !== 'Team',
+    );
+    const team = (body['value'] as { id: string; name: string }[]).find(
+      (one) => one.name === 'Team',
+    )!;
+    const { faults } = driver.stub;
+    const isList = ({ method, path }: StubRequest) =>
+      method === 'GET' && path.endsWith('/me/calendars');
+    const isTeam = ({ path }: StubRequest) => path.includes(encodeURIComponent(team.id));
+    faults.add({ match: isList, answer: { status: 200, body: { value } }, times: Infinity });
+    faults.add({ match: isTeam, answer, times: Infinity });
+    const before = await objects();
+    await another().send('POST', 'me/events', { subject: `While ${name}`, ...AT });
+    await passes(3);
+    const during = await objects();
+    faults.clear();
+    expect(during).toEqual([...before, `event While ${name} false`].toSorted());
+  });
+
   it('is shown as failing while it lasts, and runs afterwards', async () => {
     driver.stub.settings.outage = 'not-enabled';
     await passes(6);

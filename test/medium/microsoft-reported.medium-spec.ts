@@ -47,6 +47,7 @@ describe('mail at a Microsoft that behaves as people report of it', () => {
     const started = stub.now();
     stub.now = () => started;
     stub.settings.uploadBytes = 9 * MB;
+    stub.settings.sendsRetryAfter = true;
     const [first, second] = [5, 6].map((size) =>
       withFiles(account, 'bo@elsewhere.test', [size * MB]),
     );

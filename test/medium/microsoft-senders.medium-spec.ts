@@ -3,6 +3,7 @@ import { markDigest, withMark } from '../../src/formats/mime/message-mark.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import { outgoing, sendControl, withFiles } from '../support/contract-tools.ts';
+import { UNPLEASANT_AT_ONCE } from '../support/microsoft/settings.ts';
 import { MicrosoftFixture } from '../support/microsoft-account.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 
@@ -13,8 +14,7 @@ describe('sending at the stub of Microsoft, from other addresses and with what E
   });
   afterEach(() => {
     Object.assign(fixture.stub.settings, {
-      sendsFromAliases: false,
-      replacesMessageIds: false,
+      ...UNPLEASANT_AT_ONCE,
       dropsHeaders: false,
     });
     expectDocumented(fixture.stub);

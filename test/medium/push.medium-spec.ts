@@ -139,6 +139,27 @@ describe('subscriptions at providers', () => {
     expect(wait).toBeGreaterThan(240);
   });
 
+  it('are made ever less often if the provider says that they have ended already', async () => {
+    const account = await connected();
+    provider.lifeMs = -HOUR_MS;
+    const made = () => provider.requests.filter((one) => one === 'POST mail').length;
+    for (let run = 0; run < 5; run += 1) await upkeep.run();
+    expect(made()).toBe(1);
+    expect(await rows(account)).toMatchObject([
+      { failures: 1, error: expect.stringContaining('has ended already'), provider_id: null },
+    ]);
+    for (let minute = 0; minute < 60; minute += 1) {
+      await clock.pass(60_000);
+      await upkeep.run();
+    }
+    expect(made()).toBeLessThan(10);
+    provider.lifeMs = 7 * DAY_MS;
+    await clock.pass(HOUR_MS);
+    await upkeep.run();
+    expect(resources(account)).toEqual(['mail']);
+    expect(await rows(account)).toMatchObject([{ failures: 0, error: null }]);
+  });
+
   it('leave the usual poll interval to an account of which only some resources are reported', async () => {
     const account = await connected(['home', 'work']);
     provider.refusals.push(503);

@@ -43,7 +43,7 @@ describe.each(COMPANIES)('nylas@6.11.1 with an account of $title', (company) => 
     [world, receiver] = await Promise.all([company.start(), Receiver.start()]);
     world.addUser(ada, 'Ada');
     world.addUser(bo, 'Bo');
-    server = await startTestApp(world.environment);
+    server = await startTestApp({ SYNC_POLL_SECONDS: '1', ...world.environment });
     application = await createApplication(server.app);
     await registerCompany(server, application, company, world);
     Nylas.config({

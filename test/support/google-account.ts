@@ -38,8 +38,10 @@ export class GoogleFixture {
     private readonly egress: EgressClient,
   ) {}
 
-  static async start(): Promise<GoogleFixture> {
+  /** @param manner `worst`: with every unpleasant habit at once */
+  static async start(manner: 'usual' | 'worst' = 'worst'): Promise<GoogleFixture> {
     const stub = await GoogleStub.start();
+    if (manner === 'worst') stub.habits.worst();
     for (const quotas of [stub.quotas.perUser, stub.quotas.perProject])
       for (const { limit } of Object.values(quotas)) limit.units = 1_000_000_000;
     const parts = await startProviderParts();

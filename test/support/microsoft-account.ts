@@ -4,7 +4,7 @@ import { MicrosoftConnector } from '../../src/providers/microsoft/microsoft.conn
 import type { ProviderAccount } from '../../src/providers/port/connector.ts';
 import type { ForgetfulProvider } from './look-up-contract.ts';
 import { MicrosoftStub } from './microsoft/microsoft-stub.ts';
-import { EVERY_DAY } from './microsoft/settings.ts';
+import { type StubSettings, UNPLEASANT_AT_ONCE } from './microsoft/settings.ts';
 import type { StubRequest } from './remote-stub/messages.ts';
 import { accountWithToken, type ProviderParts, startProviderParts } from './provider-parts.ts';
 
@@ -44,10 +44,16 @@ export class MicrosoftFixture {
     private readonly parts: ProviderParts,
   ) {}
 
-  /** @param limits replaces single quotas of the connector */
-  static async start(limits: Partial<BudgetConfig['graph']> = {}): Promise<MicrosoftFixture> {
+  /**
+   * @param limits replaces single quotas of the connector
+   * @param manner how unpleasant the stub is. Default: at its worst
+   */
+  static async start(
+    limits: Partial<BudgetConfig['graph']> = {},
+    manner: Partial<StubSettings> = UNPLEASANT_AT_ONCE,
+  ): Promise<MicrosoftFixture> {
     const settings = {
-      ...EVERY_DAY,
+      ...manner,
       requestsPerWindow: 1e9,
       sendsPerMinute: 1e9,
       requiresImmutableIds: true,

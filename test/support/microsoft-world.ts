@@ -12,7 +12,7 @@ import { HostedAccount } from './hosted-world.ts';
 import { GraphClient } from './microsoft/graph-client.ts';
 import type { Json } from './microsoft/http/types.ts';
 import { MicrosoftStub } from './microsoft/microsoft-stub.ts';
-import { UNPLEASANT } from './microsoft/settings.ts';
+import { UNPLEASANT_AT_ONCE } from './microsoft/settings.ts';
 import type { TestApp } from './test-app.ts';
 
 const LIMIT = { units: 1_000_000_000, seconds: 60 };
@@ -28,7 +28,7 @@ export class MicrosoftWorldFixture {
   ) {}
 
   static async start(server: TestApp): Promise<MicrosoftWorldFixture> {
-    const usual = { ...UNPLEASANT, deltaLagMs: 0 };
+    const usual = UNPLEASANT_AT_ONCE;
     const settings = { ...usual, requiresImmutableIds: true, requestsPerWindow: 1e9 };
     const stub = await MicrosoftStub.start({ settings });
     const { app } = server;

@@ -3,7 +3,7 @@ import { createApp } from '../../src/app/app.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { createApplication, type TestApplication } from './factories.ts';
 import { GoogleSide } from './google-side.ts';
-import { UNPLEASANT } from './microsoft/settings.ts';
+import { UNPLEASANT_AT_ONCE } from './microsoft/settings.ts';
 import { MicrosoftSide } from './microsoft-side.ts';
 import { type RemoteSide, type SeenMailbox, sorted } from './remote-side.ts';
 import { expectDocumented } from './remote-stub/remote-stub.ts';
@@ -74,7 +74,7 @@ export class RemoteWorld extends WorkerWorld {
   static async start(): Promise<RemoteWorld> {
     const [google, microsoft] = await Promise.all([
       GoogleSide.start(),
-      MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0 }),
+      MicrosoftSide.start(UNPLEASANT_AT_ONCE),
     ]);
     google.stub.habits.worst();
     const sides = [google, microsoft];

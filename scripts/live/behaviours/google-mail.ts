@@ -94,14 +94,22 @@ const labelsFirst: Behaviour = {
   },
 };
 
-/** More than 6,000 units a minute at 20 units for each message, and far less at 5. */
-const READS = 340;
+/**
+ * More than twice 6,000 units at 20 units for each message, and far fewer than 15,000 at 5. Twice,
+ * because a new minute of Google's may begin meanwhile, or units may come back little by little.
+ */
+const READS = 640;
 const READS_AT_ONCE = 10;
 /**
- * A refusal of an earlier request has another reason, such as the limit of requests at a time: the
- * steps before use far fewer than 4,000 units in a minute.
+ * An earlier refusal has another reason, such as another program that uses the account: the steps
+ * before use far fewer than 4,000 units in a minute.
  */
 const READS_OF_NEW = 100;
+/**
+ * What Google says when the units of a minute are used up. Limits of requests at a time, or in a
+ * second, have the same reason and other words. Old projects have those limits, too.
+ */
+const PER_MINUTE = /per minute per user/i;
 
 const oldQuotas: Behaviour = {
   name: 'gmail-old-project',
@@ -124,8 +132,10 @@ const oldQuotas: Behaviour = {
     const error = refusal && errorWord(refusal);
     const facts = { reads, seconds, status: refusal?.status, error };
     if (refusal) {
-      const isQuota = isTooFast(refusal, error) && reads >= READS_OF_NEW;
-      return { answer: isQuota ? 'no' : 'open', facts };
+      const words = field(refusal.body, 'error', 'message');
+      const isPerMinute = typeof words === 'string' && PER_MINUTE.test(words);
+      const isQuota = isTooFast(refusal, error) && isPerMinute && reads >= READS_OF_NEW;
+      return { answer: isQuota ? 'no' : 'open', facts: { ...facts, isPerMinute } };
     }
     // Slower than a minute, the requests of a new project would not be refused either.
     return { answer: reads >= READS && seconds < 60 ? 'yes' : 'open', facts };

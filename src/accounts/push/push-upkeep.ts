@@ -135,6 +135,7 @@ export class PushUpkeep {
     if (!port.renew) return this.#subscribe(task, subscription);
     try {
       const renewed = await port.renew(account, subscription, context);
+      if (!(renewed.expiresAt > this.clock.now())) throw endedAlready(renewed);
       await this.#store(task, renewed, null, row.previous);
     } catch (error) {
       if (!isGone(error)) throw error;
@@ -150,11 +151,13 @@ export class PushUpkeep {
     const { resource } = row;
     const made = await port.subscribe(account, { ...context, resource, id: newId(), secret });
     const previous = (before && previousOf(before)) ?? row.previous;
-    if (await this.#store(task, made, hashToken(secret), previous)) return;
-    // The account was removed meanwhile, or another process has made a subscription as well.
-    // Without an id both are the same subscription.
+    const isAlive = made.expiresAt > this.clock.now();
+    if (isAlive && (await this.#store(task, made, hashToken(secret), previous))) return;
+    // It has ended already, the account was removed meanwhile, or another process has made a
+    // subscription as well. Without an id both are the same subscription.
     if (made.id !== null)
       await this.#farewell(port, account, { ...made, resource, details: made.details ?? {} });
+    if (!isAlive) throw endedAlready(made);
   }
 
   /**
@@ -236,6 +239,15 @@ export class PushUpkeep {
 }
 
 const after = (now: Date, ms: number): Date => new Date(now.getTime() + ms);
+
+/** Made again at once, such a subscription would cost quota without end. */
+function endedAlready({ expiresAt }: PushSubscription): ProviderError {
+  const end = Number.isNaN(expiresAt.getTime()) ? 'no valid time' : expiresAt.toISOString();
+  return new ProviderError(
+    'temporary',
+    `The provider made a subscription that has ended already (${end})`,
+  );
+}
 
 const isGone = (error: unknown): boolean =>
   error instanceof ProviderError && error.code === 'not-found';

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { BudgetPriority, BudgetShare } from '../../platform/budgets/budget-limit.ts';
@@ -122,6 +122,13 @@ export function googlePages<Page extends { nextPageToken?: string | undefined }>
 export async function listedOnce(list: () => Promise<readonly string[]>): Promise<string[]> {
   const first = await list();
   return [...new Set([...first, ...(await list())])];
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((one) => one !== null).map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).filter(([, field]) => field !== null);
+  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field)]));
 }
 
 /** Pause in seconds if Google refuses a request as too fast and names no pause itself. */
@@ -252,9 +259,13 @@ export class GoogleApi {
     return this.parse(body, shape);
   }
 
-  /** @throws {ProviderError} `temporary` if the JSON has another form */
+  /**
+   * Parses JSON of Google's, in which null means that a field is absent
+   * (https://protobuf.dev/programming-guides/json/).
+   * @throws {ProviderError} `temporary` if the JSON has another form
+   */
   parse<T>(body: Buffer, shape: z.ZodType<T>): T {
-    return this.#rest.parse(body, shape);
+    return this.#rest.parse(body, z.preprocess(withoutNulls, shape));
   }
 
   /**

@@ -44,11 +44,13 @@ export class GraphError extends ProviderError {
 
   /**
    * Whether a link of a list or of a delta query leads nowhere any more, so that everything has to
-   * be listed again. Graph answers old links with 404 `UnknownError`, too.
+   * be listed again. Graph answers old links with 404 `UnknownError`, too, and with 400 and several
+   * codes, such as `ErrorInvalidSyncStateData`.
    */
   get isLostLink(): boolean {
     const isUnnamed = this.status === 404 && ['', 'UnknownError'].includes(this.reason);
-    return this.isNotFound || isUnnamed;
+    const isRefused = this.status === 400 && SYNC_STATE.test(this.reason);
+    return this.isNotFound || isUnnamed || isRefused;
   }
 
   /** Whether Graph has not found the object of the request. */
@@ -68,6 +70,9 @@ export class GraphError extends ProviderError {
     return new GraphError(status, reason, 'temporary', message, retryAfterSeconds);
   }
 }
+
+/** Codes about the state of a delta query, or about a token of a link. */
+const SYNC_STATE = /sync_?state|resync|(?:delta|skip)_?token/i;
 
 const NO_CONSENT: readonly string[] = ['ErrorAccessDenied', 'Authorization_RequestDenied'];
 

@@ -192,7 +192,7 @@ export class CalendarSync {
         // A deleted calendar is noticed by the next listing.
         if (!(error instanceof ProviderError)) throw error;
         if (error.code !== 'not-found') failure ??= error;
-        if (error.code === 'auth-invalid' || error.code === 'rate-limited') break;
+        if (concernsAccount(error)) break;
       }
     }
     if (failure) throw failure;
@@ -213,6 +213,10 @@ export class CalendarSync {
 
 const ownerOf = ({ accountId, applicationId }: ConnectedAccount) => ({ accountId, applicationId });
 
+/** Whether requests for other calendars of the account would fail, too. */
+const concernsAccount = ({ code }: ProviderError): boolean =>
+  code === 'auth-invalid' || code === 'rate-limited';
+
 async function isGone(
   port: CalendarPort,
   account: ConnectedAccount,
@@ -222,7 +226,8 @@ async function isGone(
     await port.listEventChanges?.(account, providerId, null, 1);
     return false;
   } catch (error) {
-    if (error instanceof ProviderError && error.code === 'not-found') return true;
-    throw error;
+    if (!(error instanceof ProviderError) || concernsAccount(error)) throw error;
+    // Any other error stops no other calendar: its events are read next, which reports the error.
+    return error.code === 'not-found';
   }
 }

@@ -6,7 +6,9 @@ import { type IncomingMessage, isFailed, isListed, type Knowledge } from './mirr
 
 /** How far the clock of a provider may be behind. */
 const CLOCKS_MS = 600_000;
-const REASON = 'it may be the copy of a message that was sent from here; its contents will tell';
+/** Why a message is requested again on which its provider has not failed. */
+export const MAY_BE_COPY =
+  'it may be the copy of a message that was sent from here; its contents will tell';
 
 /** A batch in two parts: what can be stored, and what has to be read before it is stored. */
 export interface ClearMessages {
@@ -46,7 +48,7 @@ export async function clearMessages(
     incoming: incoming.filter((one) => !unclear.has(one)),
     // The failures of the provider are recorded with their own reasons.
     unclear: [...unclear].flatMap(({ remote }) =>
-      isFailed(remote) ? [] : [{ providerId: remote.providerId, reason: REASON, again: true }],
+      isFailed(remote) ? [] : [{ providerId: remote.providerId, reason: MAY_BE_COPY, again: true }],
     ),
   };
 }

@@ -158,6 +158,9 @@ export const google: Company<GoogleCompanyStub> & { provider: 'google' } = {
   accountProvider: 'gmail',
   organizationUnit: 'label',
   domain: 'gmail.test',
-  start: async (now?: () => number) =>
-    new GoogleCompanyStub(await GoogleStub.start(now ? { now } : {})),
+  start: async (now?: () => number) => {
+    const stub = await GoogleStub.start(now ? { now } : {});
+    stub.habits.worst();
+    return new GoogleCompanyStub(stub);
+  },
 };

@@ -1,5 +1,6 @@
 import { GraphClient } from '../microsoft/graph-client.ts';
 import { MicrosoftStub } from '../microsoft/microsoft-stub.ts';
+import { UNPLEASANT_AT_ONCE } from '../microsoft/settings.ts';
 import { expectDocumented } from '../remote-stub/remote-stub.ts';
 import type {
   Company,
@@ -141,7 +142,7 @@ export const microsoft: Company<MicrosoftCompanyStub> & { provider: 'microsoft' 
   start: async (now?: () => number) =>
     new MicrosoftCompanyStub(
       await MicrosoftStub.start({
-        settings: { requiresImmutableIds: true },
+        settings: { ...UNPLEASANT_AT_ONCE, requiresImmutableIds: true },
         ...(now && { now }),
       }),
     ),

@@ -1,7 +1,7 @@
 import request from 'supertest';
 import type { TestApplication } from '../factories.ts';
 import { GoogleSide } from '../google-side.ts';
-import { UNPLEASANT } from '../microsoft/settings.ts';
+import { UNPLEASANT_AT_ONCE } from '../microsoft/settings.ts';
 import { MicrosoftSide } from '../microsoft-side.ts';
 import type { RemoteSide, SeenMailbox } from '../remote-side.ts';
 import { expectDocumented } from '../remote-stub/remote-stub.ts';
@@ -88,4 +88,4 @@ export const googleSide = async (): Promise<StubSide> => {
  * after one pass.
  */
 export const microsoftSide = async (): Promise<StubSide> =>
-  new StubSide(await MicrosoftSide.start({ ...UNPLEASANT, deltaLagMs: 0 }));
+  new StubSide(await MicrosoftSide.start(UNPLEASANT_AT_ONCE));

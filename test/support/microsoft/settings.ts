@@ -129,6 +129,9 @@ export const UNPLEASANT = {
   messagesPerPage: 20,
 } as const satisfies Partial<StubSettings>;
 
+/** The same without the lag: for suites that expect every change after one pass. */
+export const UNPLEASANT_AT_ONCE = { ...UNPLEASANT, deltaLagMs: 0 } as const;
+
 /** Settings that `UNPLEASANT` leaves as they are, with the reason. Every other one is in it. */
 export const NOT_COMBINED: Record<Exclude<keyof StubSettings, keyof typeof UNPLEASANT>, string> = {
   accessTokenSeconds: 'a choice of the test, no unpleasantness',

@@ -4,6 +4,7 @@ import type {
   ExcludedInstance,
   ProviderAccount,
   RemoteEvent,
+  UnreadObject,
 } from '../../port/connector.ts';
 import { readCursor } from '../../rest/cursor.ts';
 import { googlePages, listedOnce } from '../google-api.ts';
@@ -153,15 +154,27 @@ interface Sorted {
   events: RemoteEvent[];
   excluded: ExcludedInstance[];
   removed: string[];
+  read: string[];
+  unread: UnreadObject[];
 }
 
-/** An item that cannot be read is left out: it must not block the others. */
+const named = z.object({ id: z.string() });
+
+/** An item that cannot be read must not block the others. */
 function sort(items: readonly unknown[], calendarId: string, account: ProviderAccount): Sorted {
-  const sorted: Sorted = { events: [], excluded: [], removed: [] };
+  const sorted: Sorted = { events: [], excluded: [], removed: [], read: [], unread: [] };
   for (const item of items) {
-    const event = googleEvent.safeParse(item).data;
-    if (!event) continue;
+    const { data: event, error } = googleEvent.safeParse(item);
+    if (!event) {
+      const id = named.safeParse(item).data?.id;
+      const [issue] = error.issues;
+      const reason = `Google: the event has an unexpected form (${issue?.path.join('.') ?? ''})`;
+      if (id !== undefined)
+        sorted.unread.push({ providerId: EventIds.join(calendarId, id), reason });
+      continue;
+    }
     const providerId = EventIds.join(calendarId, event.id);
+    sorted.read.push(providerId);
     const { recurringEventId: series, originalStartTime: start } = event;
     if (event.status === 'cancelled' && series !== undefined && start) {
       const masterProviderId = EventIds.join(calendarId, series);

@@ -14,9 +14,14 @@ import { CONFERENCING_PROVIDERS, type MeetingDetails } from '../../port/conferen
 
 export const DAY_MS = 86_400_000;
 
+const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text));
 const moment = z.object({
-  date: z.string().optional(),
-  dateTime: z.string().optional(),
+  date: z
+    .string()
+    .regex(/^\d{4}-\d\d-\d\d$/)
+    .refine(isTime)
+    .optional(),
+  dateTime: z.string().refine(isTime).optional(),
   timeZone: z.string().optional(),
 });
 export type Moment = z.infer<typeof moment>;

@@ -4,6 +4,7 @@ import type { BudgetPriority } from '../../../platform/budgets/budget-limit.ts';
 import type { GmailCosts } from '../../../platform/config/sections/gmail-costs.ts';
 import type { ProviderAccount } from '../../port/connector.ts';
 import type { QueryValue } from '../../rest/rest-client.ts';
+import { isOfOneObject } from '../../rest/message-failures.ts';
 import { type GoogleApi, type GoogleCost, googlePages } from '../google-api.ts';
 
 /** Most ids on one page of a list. */
@@ -176,6 +177,27 @@ export class GmailReader {
       },
       messageList,
     );
+  }
+
+  /**
+   * The newest messages, as `list`. A page may be empty although others follow.
+   * @returns the first page with a message, or the last one; an empty page that is not the last
+   *   one if Gmail fails on the page after it
+   */
+  async newest(
+    account: ProviderAccount,
+    query: Omit<ListQuery, 'pageToken'>,
+  ): Promise<MessageList> {
+    let last: MessageList = { messages: [] };
+    try {
+      for await (last of googlePages((pageToken) =>
+        this.list(account, { ...query, pageToken: pageToken ?? null }),
+      ))
+        if (last.messages.length > 0) break;
+    } catch (error) {
+      if (last.nextPageToken === undefined || !isOfOneObject(error)) throw error;
+    }
+    return last;
   }
 
   /**

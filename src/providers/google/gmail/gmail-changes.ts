@@ -141,10 +141,8 @@ export class GmailChanges {
     // Before the lists: what changes while they are read is found by the history.
     const { historyId } = await this.gmail.profile(account, 'interactive');
     const folders = foldersOf(await this.gmail.labels(account, 'interactive'));
-    const { messages: refs, nextPageToken } = await this.gmail.list(account, {
-      q: sinceWords(since),
-      maxResults: Math.min(limit, MOST_NEW),
-    });
+    const query = { q: sinceWords(since), maxResults: Math.min(limit, MOST_NEW) };
+    const { messages: refs, nextPageToken } = await this.gmail.newest(account, query);
     const ids = refs.map(({ id }) => id);
     const { messages, failed, notFound } = await this.#read(account, ids, since);
     const isComplete = ids.length === 0 && nextPageToken === undefined && !again;

@@ -14,7 +14,7 @@ const DRAFTS = '/gmail/v1/users/{userId}/drafts';
 /** Adds the methods of drafts. A draft keeps its id; its message gets a new one at every change. */
 export function addDraftMethods(router: GoogleRouter): void {
   router.add('GET', DRAFTS, gmail(5, NEEDS.draftsRead, list));
-  router.add('GET', `${DRAFTS}/{id}`, gmail(20, NEEDS.draftsRead, get));
+  router.add('GET', `${DRAFTS}/{id}`, gmail(20, NEEDS.draftsRead, get, 5));
   router.add('DELETE', `${DRAFTS}/{id}`, gmail(10, NEEDS.mailCompose, remove));
   for (const prefix of ['', '/upload']) {
     router.add('POST', `${prefix}${DRAFTS}`, gmail(10, NEEDS.mailCompose, create));

@@ -3,8 +3,12 @@ import type { StubSettings } from '../settings.ts';
 import { GraphError, graphErrors, type Json } from '../http/types.ts';
 import { withQuery } from './odata.ts';
 
-/** What Graph answers for a link that it does not know any more: 410, or 404 for the last one. */
-export type LostLink = 'syncStateNotFound' | 'resyncRequired' | 'UnknownError';
+/**
+ * What Graph answers for a link that it does not know any more: 410; 404 for `UnknownError`, and
+ * 400 for `ErrorInvalidSyncStateData`.
+ */
+export type LostLink =
+  'syncStateNotFound' | 'resyncRequired' | 'UnknownError' | 'ErrorInvalidSyncStateData';
 
 /** A round of a delta query that has more pages: what it will still answer. */
 interface OpenRound<Entry> {
@@ -91,7 +95,7 @@ export class DeltaTokens {
     const expired = this.#expiredTokens.get(token);
     if (expired === 'resyncRequired') throw graphErrors.resyncRequired();
     if (expired === 'UnknownError') throw new GraphError(404, expired, '');
-    if (expired) throw graphErrors.syncStateNotFound();
+    if (expired === 'syncStateNotFound') throw graphErrors.syncStateNotFound();
     const state = this.#states.get(token) as DeltaState<Entry, Mark> | undefined;
     if (!state || state.list !== request.list) {
       throw new GraphError(400, 'ErrorInvalidSyncStateData', 'The sync state data is invalid.');

@@ -78,15 +78,25 @@ export async function send(
 /** What Exchange changes of a message when it sends it, if it is unpleasant. */
 function changesOf(
   { settings, replacedIds }: World,
-  { headers, internetMessageId }: MessageContent,
+  { headers, internetMessageId, mime }: MessageContent,
 ): Partial<MessageContent> {
   const replaced = `<${randomUUID()}@exchange.test>`;
   if (settings.replacesMessageIds) replacedIds.set(replaced, internetMessageId);
   const kept = headers.filter(({ name }) => !/^x-/i.test(name));
   return {
+    ...(settings.replacesMessageIds
+      ? { internetMessageId: replaced, mime: mime && withMessageId(mime, replaced) }
+      : {}),
     ...(settings.dropsHeaders ? { headers: kept, mime: null } : {}),
-    ...(settings.replacesMessageIds ? { internetMessageId: replaced, mime: null } : {}),
   };
+}
+
+/** The message with another Message-ID, and as it was composed otherwise. */
+function withMessageId(mime: Buffer, id: string): Buffer {
+  const text = mime.toString('latin1');
+  const end = text.indexOf('\r\n\r\n') + 2;
+  const others = text.slice(0, end).replace(/^message-id:[^\r\n]*(?:\r\n[ \t][^\r\n]*)*\r\n/im, '');
+  return Buffer.from(`Message-ID: ${id}\r\n${others}${text.slice(end)}`, 'latin1');
 }
 
 /** Puts a message into the inbox of every recipient that is a user of the stub. */
