@@ -94,9 +94,9 @@ const RECORD = withEvents(`
 
 /**
  * Writes changes to the log and stores the events of their webhooks, in the caller's transaction
- * and one round trip. Changes of an account's mail, calendars and contacts are sent to subscribers only
- * if its scopes allow that. After the commit, clients that wait for changes of these accounts and
- * the dispatcher of deliveries are notified.
+ * and one round trip. Changes of an account's mail, calendars and contacts are sent to subscribers
+ * only if its scopes allow that. After the commit, clients that wait for changes of these accounts
+ * and the dispatcher of deliveries are notified.
  */
 export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<void> {
   if (changes.length === 0) return;
