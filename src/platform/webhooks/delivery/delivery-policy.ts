@@ -70,8 +70,8 @@ const THROTTLED = [429, 503];
 /**
  * Decides what to do after an attempt. Any 2xx status means that the events were delivered. After
  * any other result the attempt is repeated on the schedule, ± 20 %, until the attempts or the time
- * are used up. `Retry-After` of a 429 or 503, up to an hour, replaces the schedule. So do the pauses
- * of the webhook's circuit breaker after it has stopped (docs/adr/0155).
+ * are used up. `Retry-After` of a 429 or 503, up to an hour, replaces the schedule. So do the
+ * pauses of the webhook's circuit breaker after it has stopped (docs/adr/0155).
  */
 export function decideDelivery({
   attempt,
