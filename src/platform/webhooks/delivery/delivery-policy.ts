@@ -16,7 +16,7 @@ export const RETRY_MS = 76 * 3_600_000;
 
 /** A webhook whose attempts fail is tested with one request at a time, at least this often. */
 export const BREAKER: BreakerLimits = {
-  troubles: 3,
+  troubles: 2,
   firstStopSeconds: 10,
   longestStopSeconds: 300,
 };
@@ -54,8 +54,8 @@ export interface DeliveryAttempt {
 export type DeliveryDecision =
   | { kind: 'delivered' }
   /**
-   * `counts`: whether the attempt uses up the schedule. It does not if the webhook is in trouble as
-   * a whole. `pauseSeconds`: how long the receiver wants no requests at all; `null`: it did not say.
+   * `counts`: whether the attempt uses up the schedule. It does not if something else replaces the
+   * schedule. `pauseSeconds`: how long the receiver wants no requests at all; `null`: it did not say.
    */
   | { kind: 'retry'; at: Date; detail: string; counts: boolean; pauseSeconds: number | null }
   /** The request was too large for the receiver (413): repeat it at once with fewer events. */
@@ -70,8 +70,8 @@ const THROTTLED = [429, 503];
 /**
  * Decides what to do after an attempt. Any 2xx status means that the events were delivered. After
  * any other result the attempt is repeated on the schedule, ± 20 %, until the attempts or the time
- * are used up. With 429 or 503, `Retry-After` can extend the pause to an hour. While the circuit
- * breaker of the webhook is stopped or testing, its pauses replace the schedule (docs/adr/0155).
+ * are used up. `Retry-After` of a 429 or 503, up to an hour, replaces the schedule. So do the
+ * pauses of the webhook's circuit breaker after it has stopped (docs/adr/0155).
  */
 export function decideDelivery({
   attempt,
@@ -89,14 +89,14 @@ export function decideDelivery({
   if (status === 413 && events > 1) return { kind: 'too_large', detail };
   if (now >= giveUpAt)
     return { kind: 'dropped', detail: `${detail}; the time for retries is over` };
-  const stopSeconds = breakerStopSeconds(troubles + 1);
-  const delay = stopSeconds ?? RETRY_DELAYS_SECONDS[attempt - 1];
+  const pauseSeconds = pauseOf(answer, now);
+  const instead = pauseSeconds ?? breakerStopSeconds(troubles + 1);
+  const delay = instead ?? RETRY_DELAYS_SECONDS[attempt - 1];
   if (delay === undefined)
     return { kind: 'dropped', detail: `${detail}; that was the last attempt` };
-  const pauseSeconds = pauseOf(answer, now);
-  const waitMs = Math.max(spread(delay * 1000, 0.2, random), (pauseSeconds ?? 0) * 1000);
+  const waitMs = pauseSeconds === null ? spread(delay * 1000, 0.2, random) : delay * 1000;
   const at = new Date(Math.min(now.getTime() + waitMs, giveUpAt.getTime()));
-  return { kind: 'retry', at, detail, counts: stopSeconds === null, pauseSeconds };
+  return { kind: 'retry', at, detail, counts: instead === null, pauseSeconds };
 }
 
 /** How long so many troubles in a row stop the breaker of a webhook; `null`: they do not. */

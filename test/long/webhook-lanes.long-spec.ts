@@ -1,0 +1,2 @@
+import '../support/long-run.ts';
+import '../faults/webhook-lanes.faults-spec.ts';
