@@ -195,6 +195,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/a/{client_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the events of a webhook, oldest first
+         * @description The same events, ids and numbers as in deliveries to the webhook. Continue from `cursor_end`. With `timeout` the request waits until there is an event; at most 20 such requests of one application at the same time.
+         */
+        get: operations["Feed_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/events/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge the events of a webhook up to a cursor
+         * @description Later reads without `cursor` begin after it. The position never goes back unless `rewind` is true.
+         */
+        post: operations["Feed_acknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/events/streaming": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events of a webhook as they occur, one line of JSON each
+         * @description An empty line is sent every second. The stream ends after `timeout` or when the server stops: continue from the `cursor` of the last event. At most 20 concurrent streams of one application.
+         */
+        get: operations["Feed_stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/a/{client_id}/ip_addresses": {
         parameters: {
             query?: never;
@@ -251,8 +311,8 @@ export interface paths {
         get: operations["Webhooks_list"];
         put?: never;
         /**
-         * Subscribe a callback address to triggers
-         * @description Unless `state` is `inactive`, Carillon calls `GET callback_url?challenge=<random>`. The receiver must answer 200 with exactly that value within ten seconds; otherwise nothing is stored.
+         * Subscribe to triggers
+         * @description Unless `state` is `inactive` or `delivery` is `pull`, Carillon calls `GET callback_url?challenge=<random>`. The receiver must answer 200 with exactly that value within ten seconds; otherwise nothing is stored.
          */
         post: operations["Webhooks_create"];
         delete?: never;
@@ -268,11 +328,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a webhook */
+        /**
+         * Read a webhook
+         * @description `feed` is present for a pull webhook, and for any other one whose feed was acknowledged.
+         */
         get: operations["Webhooks_get"];
         /**
          * Activate or deactivate a webhook
-         * @description Only `state` can change. Setting `active` runs the challenge again. A webhook that had `failed` then gets the events of the last 72 hours that it missed.
+         * @description Only `state` can change. Setting `active` runs the challenge again, unless the webhook is a pull webhook. A webhook that had `failed` then gets the events of the last 72 hours that it missed.
          */
         put: operations["Webhooks_update"];
         post?: never;
@@ -2215,6 +2278,41 @@ export interface components {
              * @enum {string}
              */
             sync_state: "initializing" | "downloading" | "running" | "partial" | "invalid" | "stopped" | "sync-error";
+        };
+        /**
+         * @example {
+         *       "cursor": "0",
+         *       "rewind": true,
+         *       "webhook_id": "019aa1b2-0000-7000-8000-000000000001"
+         *     }
+         */
+        AcknowledgeEvents: {
+            /**
+             * @description A `cursor_end`, or the `cursor` of a delta: everything up to it is processed
+             * @example 0
+             */
+            cursor: string;
+            /**
+             * @description True also stores an earlier position than the stored one. Default false: the position never goes back
+             * @example true
+             */
+            rewind?: boolean | null;
+            /** @example 019aa1b2-0000-7000-8000-000000000001 */
+            webhook_id: string;
+        };
+        /**
+         * @example {
+         *       "cursor": "3c-mi8zkq0x-1f0c9b2a7d3e",
+         *       "moved": true,
+         *       "webhook_id": "019aa1b2-0000-7000-8000-000000000001"
+         *     }
+         */
+        AcknowledgedEvents: {
+            /** @description The stored position */
+            cursor: string;
+            /** @description Whether this request stored it; false if the stored position was as late or later */
+            moved: boolean;
+            webhook_id: string;
         };
         /**
          * @example {
@@ -4589,10 +4687,16 @@ export interface components {
          */
         CreateWebhook: {
             /**
-             * @description A public https address; unique within the application
+             * @description A public https address; unique within the application. Required unless `delivery` is `pull`, which has none
              * @example https://app.example.com/hooks/mail
              */
-            callback_url: string;
+            callback_url?: string | null;
+            /**
+             * @description `push`, the default: Carillon sends events to `callback_url`; `pull`: you read them from `GET /a/{client_id}/events`
+             * @example push
+             * @enum {string|null}
+             */
+            delivery?: "push" | "pull" | null;
             /**
              * @description `inactive`: nothing is delivered
              * @example active
@@ -4943,6 +5047,61 @@ export interface components {
             warnings?: string[];
             when: components["schemas"]["When"];
         };
+        /**
+         * @example {
+         *       "cursor": "3c-mi8zkq0x-1f0c9b2a7d3e",
+         *       "date": 1795255200,
+         *       "event_id": "019aa1b2-0000-7000-8000-000000000002",
+         *       "object": "job_status",
+         *       "object_data": {
+         *         "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *         "attributes": {
+         *           "action": "new_outbox",
+         *           "job_status_id": "019aa1b2-0000-7000-8000-000000000004"
+         *         },
+         *         "id": "019aa1b2-0000-7000-8000-000000000004",
+         *         "metadata": null,
+         *         "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *         "object": "job_status"
+         *       },
+         *       "previous_sequence": 107,
+         *       "sequence": 120,
+         *       "type": "job.failed"
+         *     }
+         */
+        EventDelta: {
+            /** @description Continues after this event */
+            cursor: string;
+            /** @description Time of the event */
+            date: number;
+            /** @description Id of the event; it stays the same in every delivery */
+            event_id: string;
+            /** @description Kind of the object */
+            object: string;
+            object_data: {
+                [key: string]: unknown;
+            };
+            /** @description Number of the previous event of the account for this webhook */
+            previous_sequence: number | null;
+            /** @description Number of the event; the numbers of an account increase */
+            sequence: number;
+            /** @description The trigger */
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        EventFeed: {
+            /** @description Cursor to continue from */
+            cursor_end: string;
+            /** @description Cursor of the request */
+            cursor_start: string;
+            /** @description Changes, the oldest first */
+            deltas: components["schemas"]["EventDelta"][];
+            /** @description Whether there may be more now. A page may be empty although it is true */
+            has_more: boolean;
+        };
+        /** @description Events as they occur, one line of JSON each, and an empty line every second */
+        EventLines: unknown;
         EventNotification: {
             /** @description Text of the message, HTML */
             body: string;
@@ -5394,6 +5553,24 @@ export interface components {
              * @example true
              */
             remove_conclusion_phrases?: boolean;
+        };
+        /**
+         * @example {
+         *       "acknowledged_at": 1795255200,
+         *       "cursor": "3c-mi8zkq0x-1f0c9b2a7d3e",
+         *       "waiting": 3,
+         *       "waiting_is_more": false
+         *     }
+         */
+        FeedProgress: {
+            /** @description When it was acknowledged */
+            acknowledged_at: number | null;
+            /** @description The acknowledged position; null if there is none */
+            cursor: string | null;
+            /** @description Events after the position, counted up to 1,000 */
+            waiting: number;
+            /** @description There may be more than `waiting` */
+            waiting_is_more: boolean;
         };
         /**
          * @example {
@@ -8889,6 +9066,8 @@ export interface components {
              * @example https://app.example.test/webhooks
              */
             callback_url?: unknown;
+            /** @description Cannot be changed; may repeat the stored value */
+            delivery?: unknown;
             /**
              * @description `inactive`: nothing is delivered
              * @example active
@@ -8924,6 +9103,7 @@ export interface components {
          * @example {
          *       "application_id": "4k2c7tq0h5v9w1x8y3z6a0b4d",
          *       "callback_url": "https://app.example.com/hooks/mail",
+         *       "delivery": "push",
          *       "id": "019aa1b2-0000-7000-8000-000000000001",
          *       "state": "active",
          *       "triggers": [
@@ -8936,8 +9116,11 @@ export interface components {
         Webhook: {
             /** @description The client id of the application */
             application_id: string;
-            /** @description Address that is notified */
-            callback_url: string;
+            /** @description Null for a pull webhook */
+            callback_url: string | null;
+            /** @enum {string} */
+            delivery: "push" | "pull";
+            feed?: components["schemas"]["FeedProgress"];
             /** @description Id of the object */
             id: string;
             /**
@@ -10209,6 +10392,272 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Feed_read: {
+        parameters: {
+            query: {
+                /** @description Whose events to read; a push webhook may be read, too */
+                webhook_id: string;
+                /**
+                 * @description A `cursor_end`, or the `cursor` of a delta. `0`: the oldest stored event. Without one, reading continues after the acknowledged position, or at the oldest stored event if nothing was acknowledged
+                 * @example b2f7…
+                 */
+                cursor?: string;
+                /**
+                 * @description Most events to return
+                 * @example 50
+                 */
+                limit?: number | string;
+                /**
+                 * @description Longest wait for an event in seconds; 0 does not wait
+                 * @example 30
+                 */
+                timeout?: number | string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventFeed"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cursor is older than the stored history: start again from the latest cursor */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Feed_acknowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeEvents"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcknowledgedEvents"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cursor is older than the stored history: start again from the latest cursor */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Feed_stream: {
+        parameters: {
+            query: {
+                /** @description Whose events to read; a push webhook may be read, too */
+                webhook_id: string;
+                /**
+                 * @description A `cursor_end`, or the `cursor` of a delta. `0`: the oldest stored event. Without one, reading continues after the acknowledged position, or at the oldest stored event if nothing was acknowledged
+                 * @example b2f7…
+                 */
+                cursor?: string;
+                /**
+                 * @description Seconds until the stream ends
+                 * @example 30
+                 */
+                timeout?: number | string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["EventLines"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cursor is older than the stored history: start again from the latest cursor */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Error"];
                 };
             };
             /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */

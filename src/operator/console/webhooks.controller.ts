@@ -11,7 +11,7 @@ import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage, viewerOf } from './console-response.ts';
 import { noticeIn, noticePath } from './notices.ts';
 import { actionPage, reasonField } from './pages/action.page.ts';
-import { replayPage, webhookPage, webhookPath } from './pages/webhook.page.ts';
+import { replayPage, titleOf, webhookPage, webhookPath } from './pages/webhook.page.ts';
 import { WEBHOOK_FILTERS, WEBHOOKS_PATH, webhooksPage } from './pages/webhooks.page.ts';
 import { choiceIn, type Fields, filterIn, positionIn, textIn } from './queries.ts';
 
@@ -37,9 +37,9 @@ function replayIn(fields: Fields): ReplayRequest | null {
   return { since: timeIn(since), undeliveredOnly: fields['undelivered_only'] === 'true' };
 }
 
-const crumbsOf = ({ id, callbackUrl }: WebhookDetails) => [
+const crumbsOf = (webhook: WebhookDetails) => [
   { path: WEBHOOKS_PATH, label: 'Webhooks' },
-  { path: webhookPath(id), label: callbackUrl },
+  { path: webhookPath(webhook.id), label: titleOf(webhook) },
 ];
 
 /** Webhooks of all applications, their attempts, and actions on them. */

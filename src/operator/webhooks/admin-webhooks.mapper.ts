@@ -1,5 +1,6 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
 import type { PageOf, TokenPage } from '../../platform/database/page-token.ts';
+import { toFeedProgressView } from '../../platform/webhooks/feed/feed.mapper.ts';
 import type {
   ListAttemptsQuery,
   ListOperatorWebhooksQuery,
@@ -48,6 +49,7 @@ export function toOperatorWebhookView(webhook: WebhookSummary): OperatorWebhookV
     application_id: webhook.applicationId,
     client_id: webhook.clientId,
     application_name: webhook.applicationName,
+    delivery: webhook.delivery,
     callback_url: webhook.callbackUrl,
     state: webhook.state,
     paused: webhook.paused,
@@ -73,6 +75,7 @@ export function toWebhookDetailsView(webhook: WebhookDetails): OperatorWebhookDe
     last_hour: webhook.lastHour,
     last_delivered_at: toUnixSecondsOrNull(webhook.lastDeliveredAt),
     replayable_since: toUnixSeconds(webhook.replayableSince),
+    feed: toFeedProgressView(webhook.feed),
   };
 }
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
+import { feedProgressFields } from '../../platform/webhooks/feed/feed.schema.ts';
+import { WEBHOOK_DELIVERIES, WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
 import { inOrder } from '../../platform/wire/wire.schema.ts';
 import { filterText, instant, listOf, tokenPageQuery } from '../search/list.schema.ts';
 
@@ -66,7 +67,8 @@ const webhookFields = {
   application_id: z.string(),
   client_id: z.string(),
   application_name: z.string(),
-  callback_url: z.string(),
+  delivery: z.enum(WEBHOOK_DELIVERIES).describe('How events reach the owner'),
+  callback_url: z.string().nullable().describe('Null for a pull webhook'),
   state: z.enum(WEBHOOK_STATES),
   paused: z.boolean().describe('An operator stopped it; its `state` is `failed` then'),
   triggers: z.array(z.string()),
@@ -84,6 +86,7 @@ const EXAMPLE = {
   application_id: '019aa1b2-0000-7000-8000-000000000003',
   client_id: '4k2c7tq0h5v9w1x8y3z6a0b4d',
   application_name: 'Shop',
+  delivery: 'push' as const,
   callback_url: 'https://app.example.com/hooks/mail',
   state: 'failing' as const,
   paused: false,
@@ -129,6 +132,7 @@ export const operatorWebhookDetails = z
         'Start of the last attempt that the receiver confirmed, in Unix seconds; null if there is none within 30 days',
       ),
     replayable_since: z.number().int().describe('`replay` reaches back to this time'),
+    feed: z.object(feedProgressFields).describe('How far the feed is acknowledged'),
   })
   .meta({
     id: 'OperatorWebhookDetails',
@@ -138,6 +142,7 @@ export const operatorWebhookDetails = z
       last_hour: { delivered: 0, retry: 24, dropped: 0 },
       last_delivered_at: 1_899_989_900,
       replayable_since: 1_899_395_200,
+      feed: { cursor: null, acknowledged_at: null, waiting: 212, waiting_is_more: false },
     },
   });
 export type OperatorWebhookDetailsView = z.infer<typeof operatorWebhookDetails>;

@@ -15,6 +15,7 @@ import type { Database, Sql } from '../../platform/database/sql.ts';
 import { changeWebhookState, stopWebhook } from '../../platform/webhooks/change-webhook-state.ts';
 import { EVENT_RETENTION_MS } from '../../platform/webhooks/events/prune-webhook-evidence.ts';
 import { requeueEvent, requeueEvents } from '../../platform/webhooks/events/requeue-events.ts';
+import { feedProgress } from '../../platform/webhooks/feed/feed-progress.ts';
 import { countBriefly, withinSeconds } from '../search/search-limit.ts';
 import {
   countReplayable,
@@ -82,7 +83,8 @@ export class OperatorWebhooks {
     const now = this.clock.now();
     const row = isId(id) ? await this.#search((sql) => readWebhook(sql, id, now)) : undefined;
     if (!row) throw new NotFoundError('webhook', id);
-    return { ...row, replayableSince: this.#replayableSince(row) };
+    const feed = await this.#search((sql) => feedProgress(sql, row.applicationId, row));
+    return { ...row, replayableSince: this.#replayableSince(row), feed };
   }
 
   /**
@@ -125,11 +127,16 @@ export class OperatorWebhooks {
    * it is activated again. Its owner sees the state `failed` and can activate it, too.
    * @param reason words of the operator; absent or `null` for none
    * @throws {NotFoundError}
-   * @throws {ConflictError} if it is neither active nor failing
+   * @throws {ConflictError} if it is neither active nor failing, or a pull webhook
    */
   async pause(actor: Actor, id: string, reason?: string | null): Promise<WebhookDetails> {
     await this.database.transaction(async (sql) => {
       const target = await this.#target(sql, id);
+      if (target.callbackUrl === null)
+        throw new ConflictError(
+          'webhook.pull',
+          'The webhook is a pull webhook: its owner reads the events, and there are no deliveries to stop',
+        );
       if (!(await stopWebhook(sql, id, this.clock.now())))
         throw new ConflictError(
           'webhook.not-active',
@@ -141,13 +148,13 @@ export class OperatorWebhooks {
   }
 
   /**
-   * Activates a webhook as its owner could: the receiver has to pass the challenge. After `failed`
+   * Activates a webhook as its owner could: the receiver has to pass the challenge, if it has one. After `failed`
    * or `pause`, the events of the last 72 hours that it missed are delivered.
    * @throws {NotFoundError} @throws {ChallengeFailedError}
    */
   async activate(actor: Actor, id: string): Promise<WebhookDetails> {
     const target = await this.#search((sql) => this.#target(sql, id));
-    await this.challenge.verify(target.callbackUrl);
+    if (target.callbackUrl !== null) await this.challenge.verify(target.callbackUrl);
     await this.database.transaction(async (sql) => {
       const change = { id, before: target.state, to: 'active' as const, at: this.clock.now() };
       if (!(await changeWebhookState(sql, change))) throw new NotFoundError('webhook', id);

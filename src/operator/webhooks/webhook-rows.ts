@@ -25,7 +25,7 @@ const SEVERITY = `case w.state when 'failed' then case when w.paused then 2 else
 // operator who stopped it is named instead.
 const COLUMNS = `
   w.id, w.application_id as "applicationId", a.client_id as "clientId", a.name as "applicationName",
-  w.callback_url as "callbackUrl", w.state, w.state = 'failed' and w.paused as paused, w.triggers, w.failing_since as "failingSince", w.failures,
+  w.delivery, w.callback_url as "callbackUrl", w.state, w.state = 'failed' and w.paused as paused, w.triggers, w.failing_since as "failingSince", w.failures,
   coalesce(
     case when w.state = 'failed' and w.paused then (
       select 'paused by ' || l.actor_name from (
@@ -107,9 +107,9 @@ export async function readWebhook(
   sql: Sql,
   id: string,
   now: Date,
-): Promise<Omit<WebhookDetails, 'replayableSince'> | undefined> {
+): Promise<Omit<WebhookDetails, 'replayableSince' | 'feed'> | undefined> {
   const hourAgo = firstIdAt(new Date(now.getTime() - HOUR_MS));
-  const [row] = await sql.query<Omit<WebhookDetails, 'replayableSince' | 'backlogIsMore'>>(
+  const [row] = await sql.query<Omit<WebhookDetails, 'replayableSince' | 'feed' | 'backlogIsMore'>>(
     DETAILS,
     [id, hourAgo],
   );
@@ -144,7 +144,8 @@ export function readAttempts(
 export interface ReplayTarget {
   id: string;
   applicationId: string;
-  callbackUrl: string;
+  /** `null` for a pull webhook. */
+  callbackUrl: string | null;
   state: WebhookState;
   subscribedAt: Date;
 }

@@ -1,4 +1,5 @@
-import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
+import type { FeedProgress } from '../../platform/webhooks/feed/feed-progress.ts';
+import type { WebhookDeliveryKind, WebhookState } from '../../platform/webhooks/webhook-state.ts';
 
 /** Which webhooks to list. */
 export interface WebhookFilter {
@@ -16,7 +17,9 @@ export interface WebhookSummary {
   applicationId: string;
   clientId: string;
   applicationName: string;
-  callbackUrl: string;
+  delivery: WebhookDeliveryKind;
+  /** `null` for a pull webhook. */
+  callbackUrl: string | null;
   state: WebhookState;
   /** Whether an operator stopped it; its state is `failed` then. */
   paused: boolean;
@@ -44,6 +47,8 @@ export interface WebhookDetails extends WebhookSummary {
   lastDeliveredAt: Date | null;
   /** Events of its triggers are stored since then: what `replay` can reach. */
   replayableSince: Date;
+  /** What its owner has acknowledged of the feed, and how many events wait behind it. */
+  feed: FeedProgress;
 }
 
 /** Which attempts to list. */

@@ -24,17 +24,17 @@ export interface ReadPage<T = unknown> {
 /** Where a stream writes its deltas. */
 export type DeltaSink = Pick<Writable, 'write' | 'writableNeedDrain' | 'once' | 'off'>;
 
-/** Reads the page after a cursor. */
-export type ReadAfter<P extends ReadPage> = (cursor: string) => Promise<P>;
+/** Reads the page after a cursor. `First` is the type of the cursor that the client sends. */
+export type ReadAfter<P extends ReadPage, First> = (cursor: string | First) => Promise<P>;
 
 /**
  * Reads pages until one has deltas. Returns a page without deltas when the wait ends.
  * @throws what `read` throws
  */
-export async function untilDeltas<P extends ReadPage>(
+export async function untilDeltas<P extends ReadPage, First>(
   waiting: WaitingReader,
-  cursor: string,
-  read: ReadAfter<P>,
+  cursor: First,
+  read: ReadAfter<P, First>,
 ): Promise<P> {
   const first = await read(cursor);
   let page = first;
@@ -46,11 +46,11 @@ export async function untilDeltas<P extends ReadPage>(
 const log = new Logger('DeltaStreams');
 
 /** A stream of deltas. */
-export interface DeltaStream {
+export interface DeltaStream<First> {
   waiting: WaitingReader;
-  cursor: string;
+  cursor: First;
   /** Reads pages as small as `STREAM_PAGE`. */
-  read: ReadAfter<ReadPage>;
+  read: ReadAfter<ReadPage, First>;
   /** Called once, after the first read. */
   open: () => DeltaSink;
   /** What is streamed, for log lines. */
@@ -63,7 +63,7 @@ export interface DeltaStream {
  * `DomainError` after the first page. A read that fails otherwise is repeated after a second.
  * @throws what the first `read` throws
  */
-export async function streamDeltas(stream: DeltaStream): Promise<void> {
+export async function streamDeltas<First>(stream: DeltaStream<First>): Promise<void> {
   const { waiting, cursor, read, open } = stream;
   const first = await read(cursor);
   const sink = open();
@@ -84,8 +84,8 @@ export async function streamDeltas(stream: DeltaStream): Promise<void> {
 }
 
 /** Retries while the database cannot be read. @returns `undefined` if the stream must end */
-async function readOn(
-  { waiting, read, name }: DeltaStream,
+async function readOn<First>(
+  { waiting, read, name }: DeltaStream<First>,
   cursor: string,
 ): Promise<ReadPage | undefined> {
   while (!waiting.ended) {

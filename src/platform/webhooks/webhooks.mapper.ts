@@ -1,5 +1,7 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../base/time/unix-seconds.ts';
 import type { StoredAttempt } from './delivery/delivery.repository.ts';
+import type { FeedProgress } from './feed/feed-progress.ts';
+import { toFeedProgressView } from './feed/feed.mapper.ts';
 import type { Webhook } from './webhook.entity.ts';
 import type {
   CreateWebhook,
@@ -11,24 +13,35 @@ import type {
 import type { NewWebhook, WebhookChange, WebhookList } from './webhooks.service.ts';
 
 export function toNewWebhook({ callback_url, triggers, state }: CreateWebhook): NewWebhook {
-  return { callbackUrl: callback_url, triggers, state };
+  return { callbackUrl: callback_url ?? null, triggers, state };
 }
 
-export function toWebhookChange({ state, callback_url, triggers }: UpdateWebhook): WebhookChange {
-  return { state, callbackUrl: callback_url, triggers };
+export function toWebhookChange(change: UpdateWebhook): WebhookChange {
+  const { state, delivery, callback_url: callbackUrl, triggers } = change;
+  return { state, delivery, callbackUrl, triggers };
 }
 
 /** @param clientId the API identifies an application by its client id, as in the path */
 export function toWebhookView(webhook: Webhook, clientId: string): WebhookView {
-  const { id, callbackUrl, state, triggers } = webhook;
+  const { id, delivery, callbackUrl, state, triggers } = webhook;
   return {
     id,
     application_id: clientId,
-    callback_url: callbackUrl,
+    delivery,
+    callback_url: callbackUrl ?? null,
     state,
     triggers,
     version: '2.0',
   };
+}
+
+/** A webhook with its progress; see `WebhooksService.getWithProgress`. */
+export function toOneWebhookView(
+  { webhook, progress }: { webhook: Webhook; progress: FeedProgress | null },
+  clientId: string,
+): WebhookView {
+  const view = toWebhookView(webhook, clientId);
+  return progress ? { ...view, feed: toFeedProgressView(progress) } : view;
 }
 
 export function toWebhooksView(list: WebhookList, clientId: string): WebhooksView {

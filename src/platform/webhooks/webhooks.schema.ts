@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
 import { listByView } from '../wire/response-shapes.ts';
-import { OWNER_STATES, type Trigger, TRIGGERS, WEBHOOK_STATES } from './webhook-state.ts';
+import { feedProgressFields } from './feed/feed.schema.ts';
+import {
+  OWNER_STATES,
+  type Trigger,
+  TRIGGERS,
+  WEBHOOK_DELIVERIES,
+  WEBHOOK_STATES,
+} from './webhook-state.ts';
 
 const unknownTrigger = (input: unknown): string =>
   `unknown trigger ${JSON.stringify(input)?.slice(0, 60)}`;
@@ -31,13 +38,32 @@ const ownerState = z.enum(OWNER_STATES, { error: 'must be active or inactive' })
 /** `POST /a/{client_id}/webhooks`. */
 export const createWebhookSchema = z
   .object({
-    callback_url: z.string().describe('A public https address; unique within the application'),
+    delivery: z
+      .enum(WEBHOOK_DELIVERIES, { error: 'must be push or pull' })
+      .nullish()
+      .transform((delivery) => delivery ?? 'push')
+      .describe(
+        '`push`, the default: Carillon sends events to `callback_url`; `pull`: you read them from `GET /a/{client_id}/events`',
+      ),
+    callback_url: z
+      .string()
+      .nullish()
+      .describe(
+        'A public https address; unique within the application. Required unless `delivery` is `pull`, which has none',
+      ),
     triggers: z
       .array(trigger)
       .min(1, 'must name at least one trigger')
       .max(100)
       .transform((triggers) => [...new Set(triggers)]),
     state: ownerState.nullish().transform((state) => state ?? 'active'),
+  })
+  .superRefine(({ delivery, callback_url: url }, context) => {
+    const wrong = (message: string) =>
+      context.addIssue({ code: 'custom', path: ['callback_url'], message });
+    if (delivery === 'push' && url == null) wrong('is required');
+    if (delivery === 'pull' && url != null)
+      wrong('must be left out, because the owner of a pull webhook reads its events');
   })
   .meta({
     id: 'CreateWebhook',
@@ -53,6 +79,11 @@ export type CreateWebhook = z.infer<typeof createWebhookSchema>;
 export const updateWebhookSchema = z
   .object({
     state: ownerState,
+    delivery: z
+      .unknown()
+      .optional()
+      .describe('Cannot be changed; may repeat the stored value')
+      .meta({ example: 'push' }),
     callback_url: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
     triggers: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
   })
@@ -67,7 +98,8 @@ export const webhookView = z
   .object({
     id: z.string(),
     application_id: z.string().describe('The client id of the application'),
-    callback_url: z.string(),
+    delivery: z.enum(WEBHOOK_DELIVERIES).describe('How events reach the owner'),
+    callback_url: z.string().nullable().describe('Null for a pull webhook'),
     state: z
       .enum(WEBHOOK_STATES)
       .describe(
@@ -75,12 +107,17 @@ export const webhookView = z
       ),
     triggers: z.array(z.string()),
     version: z.literal('2.0'),
+    feed: z
+      .object(feedProgressFields)
+      .optional()
+      .describe('How far the feed is acknowledged; only when one webhook is read'),
   })
   .meta({
     id: 'Webhook',
     example: {
       id: '019aa1b2-0000-7000-8000-000000000001',
       application_id: '4k2c7tq0h5v9w1x8y3z6a0b4d',
+      delivery: 'push',
       callback_url: 'https://app.example.com/hooks/mail',
       state: 'active',
       triggers: ['job.successful', 'job.failed'],

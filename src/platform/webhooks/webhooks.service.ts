@@ -20,24 +20,27 @@ import {
   type StoredAttempt,
 } from './delivery/delivery.repository.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
-import { changeWebhookState } from './change-webhook-state.ts';
+import { changeWebhookState, transactionTime } from './change-webhook-state.ts';
 import type { OwnerState, Trigger } from './webhook-state.ts';
+import { type FeedProgress, feedProgress } from './feed/feed-progress.ts';
 import { Webhook } from './webhook.entity.ts';
 import { WebhookExistsError } from './webhook.errors.ts';
 
 /** Data for a new webhook. */
 export interface NewWebhook {
-  callbackUrl: string;
+  /** `null`: a pull webhook, whose events the owner reads from its feed. */
+  callbackUrl: string | null;
   triggers: Trigger[];
   state: OwnerState;
 }
 
 /**
- * A change that the owner requests. The address and triggers cannot change; they are only compared
- * with the stored values.
+ * A change that the owner requests. Delivery, address and triggers cannot change; they are only
+ * compared with the stored values.
  */
 export interface WebhookChange {
   state: OwnerState;
+  delivery?: unknown;
   callbackUrl?: unknown;
   triggers?: unknown;
 }
@@ -76,36 +79,55 @@ export class WebhooksService {
   }
 
   /**
-   * Creates a webhook. Runs the challenge if it is to be active.
+   * A webhook, and how far its feed is acknowledged: always for a pull webhook, for a push webhook
+   * only if its owner has acknowledged a position.
+   * @throws {NotFoundError} also if the webhook belongs to another application
+   */
+  async getWithProgress(
+    applicationId: string,
+    id: string,
+  ): Promise<{ webhook: Webhook; progress: FeedProgress | null }> {
+    const webhook = await this.get(applicationId, id);
+    const progress = await feedProgress(this.database, applicationId, webhook);
+    const isShown = webhook.delivery === 'pull' || progress.position !== null;
+    return { webhook, progress: isShown ? progress : null };
+  }
+
+  /**
+   * Creates a webhook. Runs the challenge if it has an address and is to be active.
    * @throws {InvalidInputError} if `callback_url` may not be called
    * @throws {WebhookExistsError} if the application already has a webhook for the address
    * @throws {CeilingReachedError} if the application has the most webhooks
    * @throws {ChallengeFailedError} if the receiver does not answer the challenge
    */
   async create(applicationId: string, wanted: NewWebhook): Promise<Webhook> {
-    const callbackUrl = this.egress.normalizeUrl(wanted.callbackUrl, 'callback_url');
-    if ((await this.em.count(Webhook, { application: applicationId, callbackUrl })) > 0) {
-      throw new WebhookExistsError();
-    }
+    const callbackUrl =
+      wanted.callbackUrl === null
+        ? null
+        : this.egress.normalizeUrl(wanted.callbackUrl, 'callback_url');
+    const same = callbackUrl !== null && { application: applicationId, callbackUrl };
+    if (same && (await this.em.count(Webhook, same)) > 0) throw new WebhookExistsError();
     const stored = await this.em.count(Webhook, { application: applicationId });
     const { webhooks } = this.config.quotas.ceilings;
     assertBelow(webhooks, stored, 'webhooks of this application', 'delete one first');
-    if (wanted.state === 'active') await this.challenge.verify(callbackUrl);
+    if (callbackUrl !== null && wanted.state === 'active') await this.challenge.verify(callbackUrl);
     try {
       return await this.em.transactional(async (em) => {
         const now = this.clock.now();
+        const subscribedAt = await transactionTime(sqlOf(em));
         const webhook = em.create(Webhook, {
           id: newId(),
           application: applicationId,
+          delivery: callbackUrl === null ? 'pull' : 'push',
           callbackUrl,
           state: wanted.state,
           triggers: wanted.triggers,
-          subscribedAt: now,
+          subscribedAt,
           createdAt: now,
           updatedAt: now,
         });
         await em.flush();
-        await createDeliveryRateGate(sqlOf(em), webhook.id);
+        if (callbackUrl !== null) await createDeliveryRateGate(sqlOf(em), webhook.id);
         const { state, triggers } = wanted;
         await record(em, applicationId, webhook, 'create', { state, triggers });
         return webhook;
@@ -121,13 +143,14 @@ export class WebhooksService {
    * already active, and clears its failures. A webhook that had failed then gets the events of the
    * last 72 hours that it missed.
    * @throws {NotFoundError}
-   * @throws {InvalidInputError} if the address or triggers differ from the stored ones
+   * @throws {InvalidInputError} if the delivery, address or triggers differ from the stored ones
    * @throws {ChallengeFailedError} if the receiver does not answer the challenge
    */
   async update(applicationId: string, id: string, change: WebhookChange): Promise<Webhook> {
     const found = await this.get(applicationId, id);
     this.#refuseOtherChanges(found, change);
-    if (change.state === 'active') await this.challenge.verify(found.callbackUrl);
+    if (change.state === 'active' && found.callbackUrl)
+      await this.challenge.verify(found.callbackUrl);
     return this.em.transactional(async (em) => {
       const wanted = { id, before: found.state, to: change.state, at: this.clock.now() };
       const changed = await changeWebhookState(sqlOf(em), wanted);
@@ -163,10 +186,11 @@ export class WebhooksService {
     return recentAttempts(this.database, webhook.id, page);
   }
 
-  #refuseOtherChanges(webhook: Webhook, { callbackUrl, triggers }: WebhookChange): void {
+  #refuseOtherChanges(webhook: Webhook, { delivery, callbackUrl, triggers }: WebhookChange): void {
     const fixed = (field: string) =>
       new InvalidInputError(`${field} cannot be changed: delete the webhook and create another`);
-    if (callbackUrl !== undefined && callbackUrl !== webhook.callbackUrl)
+    if (delivery !== undefined && delivery !== webhook.delivery) throw fixed('delivery');
+    if (callbackUrl !== undefined && callbackUrl !== (webhook.callbackUrl ?? null))
       throw fixed('callback_url');
     const asked = new Set(Array.isArray(triggers) ? triggers : []);
     const same =
@@ -187,6 +211,9 @@ function record(
     target: { type: 'webhook', id },
     applicationId,
     // The query of an address is often a secret.
-    details: { address: callbackUrl.split('?', 1)[0], ...details },
+    details: {
+      ...(callbackUrl ? { address: callbackUrl.split('?', 1)[0] } : { delivery: 'pull' }),
+      ...details,
+    },
   });
 }

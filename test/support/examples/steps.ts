@@ -152,6 +152,9 @@ const CALENDAR: readonly Step[] = [
   { try: 'DELETE /a/{client_id}/conferencing/{id}' },
 ];
 
+/** What requests about the feed of a webhook name; its first response has the position. */
+const FEED = { webhook_id: 'webhook', cursor: 'position' };
+
 const REST: readonly Step[] = [
   { try: 'GET /contacts', saves: { contact: withPicture }, waits: true },
   { try: 'GET /contacts/groups', saves: { group: '0.id' } },
@@ -172,6 +175,9 @@ const REST: readonly Step[] = [
   { try: 'GET /a/{client_id}/webhooks/{id}' },
   { try: 'PUT /a/{client_id}/webhooks/{id}' },
   { try: 'GET /a/{client_id}/webhooks/{id}/deliveries' },
+  { try: 'GET /a/{client_id}/events', from: FEED, saves: { position: 'cursor_end' } },
+  { try: 'GET /a/{client_id}/events/streaming', from: FEED },
+  { try: 'POST /a/{client_id}/events/ack', from: FEED },
 ];
 
 const ENDS: readonly Step[] = [

@@ -31,6 +31,7 @@ import {
 const COLUMNS = [
   'id',
   'state',
+  'delivery',
   'callback_url',
   'last_failure',
   'failures',
@@ -96,9 +97,10 @@ function idOf(value: string): string {
 
 const print = (cli: OperatorCli, webhook: WebhookDetails) =>
   cli.print(readableWhole(webhook), () => {
-    const { lastHour, ...facts } = webhook;
+    const { lastHour, feed, ...facts } = webhook;
     const hour = `${lastHour.delivered} delivered, ${lastHour.retry} failed, ${lastHour.dropped} given up`;
-    return cli.table(readable({ ...facts, lastHour: hour }));
+    const waiting = `${feed.waiting}${feed.waitingIsMore ? ' or more' : ''} events wait after ${feed.position ?? 'the beginning'}`;
+    return cli.table(readable({ ...facts, lastHour: hour, feed: waiting }));
   });
 
 function addLists(group: Command, cli: OperatorCli): void {

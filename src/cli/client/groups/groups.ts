@@ -4,6 +4,8 @@ import { MAIL_GROUPS } from './mail-groups.ts';
 
 const ACCOUNTS = '/a/{client_id}/accounts';
 const WEBHOOKS = '/a/{client_id}/webhooks';
+const EVENTS = '/a/{client_id}/events';
+const EVENT_COLUMNS = ['sequence', 'type', 'object_data.account_id', 'object_data.id', 'event_id'];
 const INTEGRATIONS = '/connect/integrations';
 const GRANTS = '/connect/grants';
 
@@ -120,7 +122,7 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
   webhooks: {
     summary: 'Webhooks of the application',
     credentials: 'client secret',
-    columns: ['id', 'state', 'callback_url', 'triggers'],
+    columns: ['id', 'state', 'delivery', 'callback_url', 'triggers'],
     actions: {
       get: list(WEBHOOKS, 'webhooks'),
       post: create(WEBHOOKS, 'a webhook'),
@@ -133,6 +135,19 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
           columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
         },
       ),
+      events: call(`GET ${EVENTS}`, 'Read the events of --webhook_id, oldest first', {
+        columns: EVENT_COLUMNS,
+        patient: true,
+      }),
+      stream: call(`GET ${EVENTS}/streaming`, 'Print the events of --webhook_id as they occur', {
+        lines: true,
+        patient: true,
+        columns: EVENT_COLUMNS,
+      }),
+      ack: call(`POST ${EVENTS}/ack`, 'Store how far the events of a webhook are processed', {
+        body: true,
+        columns: ['webhook_id', 'cursor', 'moved'],
+      }),
     },
   },
 };

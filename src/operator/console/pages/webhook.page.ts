@@ -1,10 +1,11 @@
-import { html, type Html } from '../../../platform/pages/html.ts';
+import { html, type Html, type HtmlValue } from '../../../platform/pages/html.ts';
 import type {
   ReplayResult,
   WebhookAttemptInfo,
   WebhookDetails,
+  WebhookSummary,
 } from '../../webhooks/webhook-types.ts';
-import { actionBar, confirmBody, type Viewer } from '../kit/actions.ts';
+import { actionBar, type ActionLink, confirmBody, type Viewer } from '../kit/actions.ts';
 import { chip, type Tone } from '../kit/chip.ts';
 import { count, counted } from '../kit/figures.ts';
 import { shortId, wholeId } from '../kit/id.ts';
@@ -13,9 +14,13 @@ import { webhookChip } from '../kit/states.ts';
 import { address, facts, type ListPage, pager } from '../kit/table.ts';
 import { absolute, duration, exactly, relative, when } from '../kit/time.ts';
 import { verbatim } from '../kit/timeline.ts';
-import { WEBHOOKS_PATH } from './webhooks.page.ts';
+import { PULL, WEBHOOKS_PATH } from './webhooks.page.ts';
 
 export const webhookPath = (id: string): string => `${WEBHOOKS_PATH}/${id}`;
+
+/** What the console calls a webhook: its address, if it has one. */
+export const titleOf = ({ callbackUrl }: Pick<WebhookSummary, 'callbackUrl'>): string =>
+  callbackUrl ?? PULL;
 
 const TONES: Readonly<Record<WebhookAttemptInfo['outcome'], Tone>> = {
   delivered: 'good',
@@ -34,6 +39,16 @@ export interface ReplayForm {
   undeliveredOnly: boolean;
   eventId: string;
 }
+
+/** What is known of a feed that somebody reads. */
+const feedFacts = ({ delivery, feed }: WebhookDetails, now: Date): [string, HtmlValue][] =>
+  delivery === 'push' && feed.position === null
+    ? []
+    : [
+        ['Acknowledged', feed.acknowledgedAt ? exactly(feed.acknowledgedAt, now) : 'never'],
+        ['Position', feed.position],
+        ['Events waiting to be read', `${count(feed.waiting)}${feed.waitingIsMore ? '+' : ''}`],
+      ];
 
 const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
   const { lastHour } = webhook;
@@ -54,6 +69,7 @@ const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
         ['Failing since', webhook.failingSince && exactly(webhook.failingSince, now)],
         ['Failures since then', webhook.failures > 0 ? count(webhook.failures) : null],
         ['Replay reaches back to', exactly(webhook.replayableSince, now)],
+        ...feedFacts(webhook, now),
       ])}
     </section>
     <section class="panel">
@@ -96,6 +112,16 @@ function attemptItem(viewer: Viewer, webhook: WebhookDetails, one: WebhookAttemp
   </li>`;
 }
 
+const actionsOf = ({ id, state, callbackUrl }: WebhookDetails): ActionLink[] => {
+  const path = webhookPath(id);
+  const replay = { path: `${path}/replay`, label: 'Replay…' };
+  const activate = { path: `${path}/activate`, label: 'Activate…' };
+  const stop = { path: `${path}/pause`, label: 'Stop deliveries…', danger: true };
+  const delivers = state === 'active' || state === 'failing';
+  if (callbackUrl === null) return delivers ? [] : [activate];
+  return [replay, delivers ? stop : activate];
+};
+
 /** One webhook: its deliveries with the receiver's answers. */
 export function webhookPage(
   viewer: Viewer,
@@ -106,17 +132,12 @@ export function webhookPage(
   const path = webhookPath(webhook.id);
   return {
     section: 'webhooks',
-    title: webhook.callbackUrl,
+    title: titleOf(webhook),
     beside: webhookChip(webhook),
     lead: webhook.lastFailure,
     crumbs: [{ path: WEBHOOKS_PATH, label: 'Webhooks' }],
     notice,
-    body: html`${actionBar(viewer, [
-        { path: `${path}/replay`, label: 'Replay…' },
-        webhook.state === 'active' || webhook.state === 'failing'
-          ? { path: `${path}/pause`, label: 'Stop deliveries…', danger: true }
-          : { path: `${path}/activate`, label: 'Activate…' },
-      ])}
+    body: html`${actionBar(viewer, actionsOf(webhook))}
       <div class="columns">
         <section class="panel">
           <div class="panel-head">
@@ -183,7 +204,7 @@ export function replayPage(
     title: result ? `Send ${events} again?` : 'Replay events',
     crumbs: [
       { path: WEBHOOKS_PATH, label: 'Webhooks' },
-      { path, label: webhook.callbackUrl },
+      { path, label: titleOf(webhook) },
     ],
     notice,
     body: html`<form class="filters" method="get" action="${path}/replay">

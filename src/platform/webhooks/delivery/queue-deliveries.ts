@@ -60,7 +60,7 @@ export const withDeliveries = (beside: string): string => `
       greatest(now(), g.next_slot, now() + p.wait_ms * interval '1 ms') as begins_at,
       row_number() over (partition by w.id order by t.id) - 1 as place,
       ($10::text[])[array_position($1::uuid[], t.id)] as traceparent
-    from stored t join webhook w on w.state in ('active', 'failing') and ${wants('w', 't')}
+    from stored t join webhook w on w.delivery = 'push' and w.state in ('active', 'failing') and ${wants('w', 't')}
     left join account_gate g on g.account_id = w.id
     left join unnest($8::uuid[], $9::float8[]) p(webhook_id, wait_ms) on p.webhook_id = w.id),
   hook_row as (

@@ -1,5 +1,6 @@
 import { columnsOf, idsOf, type SqlConnection } from '../../database/sql.ts';
 import { lowestWriter } from '../../database/writer-keys.ts';
+import { signals } from '../../work/signals.ts';
 
 /*
  * An event gets its number when it is stored and becomes visible when its transaction commits, so a
@@ -44,7 +45,8 @@ interface Ready {
 
 /**
  * Publishes the events that are final now, of all applications. Any process may call it at any
- * time. Events of transactions that are still open follow at a later call.
+ * time. Events of transactions that are still open follow at a later call. Readers of the feeds are
+ * woken, also those of other processes.
  * @returns the applications whose feeds have grown
  */
 export async function publishEvents(sql: SqlConnection): Promise<string[]> {
@@ -54,7 +56,9 @@ export async function publishEvents(sql: SqlConnection): Promise<string[]> {
     return to > from ? { applicationId, from, to } : [];
   });
   if (rows.length === 0) return [];
-  return idsOf(
+  const applications = idsOf(
     await sql.query<{ id: string }>(ADVANCE, columnsOf(rows, 'applicationId', 'from', 'to')),
   );
+  if (applications.length > 0) signals.send({ kind: 'published', applications, elsewhere: false });
+  return applications;
 }
