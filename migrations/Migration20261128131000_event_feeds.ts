@@ -25,7 +25,7 @@ export class Migration20261128131000_event_feeds extends Migration {
     );
     this.addSql(
       `alter table "webhook_event_pruned" add constraint "webhook_event_pruned_application_id_foreign"
-       foreign key ("application_id") references "application" ("id") on update cascade on delete cascade;`,
+       foreign key ("application_id") references "application" ("id") on delete cascade;`,
     );
   }
 

@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto';
 import http from 'node:http';
 import request from 'supertest';
 import { newId } from '../../src/platform/base/ids/ids.ts';
@@ -277,6 +278,74 @@ describe('the feed of a webhook', () => {
       expect((await ack(id, 'abc')).status).toBe(400);
       expect((await ack(newId(), cursor)).status).toBe(404);
       expect((await api('post', '/events/ack', { webhook_id: id })).status).toBe(400);
+    });
+  });
+
+  describe('POST /webhooks/{id}/test', () => {
+    it('puts an example into the feed of a pull webhook, and into no other one', async () => {
+      const [id, other] = [await pull(), await pull({ triggers: ['message.created'] })];
+      const answer = await api('post', `/webhooks/${id}/test`, { trigger: 'message.created' });
+      expect(answer.body).toMatchObject({ event_id: expect.any(String), delivered: null });
+      const { deltas } = await read(id);
+      expect(deltas).toMatchObject([
+        { event_id: answer.body.event_id, type: 'message.created', test: true },
+      ]);
+      expect((await read(other)).deltas).toEqual([]);
+    });
+
+    it('sends a signed example to a push webhook and reports what the receiver answered', async () => {
+      const receiver = await Receiver.start();
+      const id = await createWebhook(server.app, application, `${receiver.origin}/hook`);
+      const sent = await api('post', `/webhooks/${id}/test`, { trigger: 'job.failed' });
+      expect(sent.body).toMatchObject({ delivered: true, http_status: 200, detail: null });
+      const [delivery] = receiver.received;
+      expect(delivery?.headers['webhook-id']).toBe(sent.body.event_id);
+      const signature = createHmac('sha256', application.clientSecret)
+        .update(delivery?.body ?? '')
+        .digest('hex');
+      expect(delivery?.headers['x-nylas-signature']).toBe(signature);
+      expect(JSON.parse(String(delivery?.body))).toMatchObject({
+        deltas: [{ type: 'job.failed', test: true }],
+      });
+      await receiver.stop();
+      const gone = await api('post', `/webhooks/${id}/test`, { trigger: 'job.failed' });
+      expect(gone.body).toMatchObject({ delivered: false, http_status: null });
+      expect((await api('post', `/webhooks/${id}/test`, { trigger: 'no.such' })).status).toBe(400);
+      expect(
+        (await api('post', `/webhooks/${newId()}/test`, { trigger: 'job.failed' })).status,
+      ).toBe(404);
+    });
+  });
+
+  describe('POST /webhooks/{id}/replay', () => {
+    it('delivers one event, a span, or what failed again, and says how many', async () => {
+      const receiver = await Receiver.start();
+      const id = await createWebhook(server.app, application, `${receiver.origin}/hook`);
+      await record(2);
+      const delivered = () => receiver.received.map(({ headers }) => headers['webhook-id']);
+      const confirmed = async () =>
+        (await ok<{ outcome: string }[]>('get', `/webhooks/${id}/deliveries`)).length;
+      await until('both deliveries', async () => (await confirmed()) === 2);
+      const [first] = delivered();
+      const replay = (body: object) => api('post', `/webhooks/${id}/replay`, body);
+      expect((await replay({ event_id: first })).body).toMatchObject({ matched: 1, queued: 1 });
+      await until(
+        'the replay',
+        async () => delivered().filter((one) => one === first).length === 2,
+      );
+      await until('its result', async () => (await confirmed()) === 3);
+      expect((await replay({ failed: true })).body).toMatchObject({ matched: 0, queued: 0 });
+      const now = Math.floor(Date.now() / 1000);
+      expect((await replay({ since: now - 3600, until: now - 1800 })).body).toMatchObject({
+        queued: 0,
+      });
+      expect((await replay({ since: now - 3600 })).body).toMatchObject({ matched: 2, queued: 2 });
+      for (const body of [{}, { failed: true, since: now }, { until: now }, { failed: false }])
+        expect([body, (await replay(body)).status]).toEqual([body, 400]);
+      expect((await replay({ event_id: newId() })).status).toBe(404);
+      const answer = await api('post', `/webhooks/${await pull()}/replay`, { failed: true });
+      expect(answer.status).toBe(409);
+      await receiver.stop();
     });
   });
 

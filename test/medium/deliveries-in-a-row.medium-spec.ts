@@ -1,8 +1,8 @@
+import { readWebhooks } from '../../src/operator/webhooks/webhook-rows.ts';
 import {
   countReplayable,
   readStoredEvent,
-  readWebhooks,
-} from '../../src/operator/webhooks/webhook-rows.ts';
+} from '../../src/platform/webhooks/replay/replay-rows.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneWebhookEvidence } from '../../src/platform/webhooks/events/prune-webhook-evidence.ts';
 import { requeueEvent, requeueEvents } from '../../src/platform/webhooks/events/requeue-events.ts';
@@ -266,7 +266,9 @@ describe('queue rows with several deliveries', () => {
       [webhookId],
     );
     expect(
-      await database.transaction((sql) => requeueEvents(sql, webhookId, FIRST_ID, true)),
+      await database.transaction((sql) =>
+        requeueEvents(sql, webhookId, FIRST_ID, { undeliveredOnly: true }),
+      ),
     ).toMatchObject({ count: 3, queued: 3 });
     expect((await queued()).map(({ events, inMs }) => [events.length, inMs <= 0])).toEqual([
       [3, true],
@@ -275,10 +277,12 @@ describe('queue rows with several deliveries', () => {
     expect(await requeueEvent(database, webhookId, second)).toBe(true);
     expect(await queued()).toHaveLength(1);
 
-    expect(await countReplayable(database, webhookId, FIRST_ID, true)).toEqual({
-      matched: 3,
-      running: 0,
-    });
+    expect(await countReplayable(database, webhookId, FIRST_ID, { undeliveredOnly: true })).toEqual(
+      {
+        matched: 3,
+        running: 0,
+      },
+    );
     expect(await readStoredEvent(database, webhookId, second)).toMatchObject({ running: false });
     const page = { limit: 10, offset: 0 };
     expect(await readWebhooks(database, { application: application.id }, page)).toMatchObject([
@@ -287,13 +291,17 @@ describe('queue rows with several deliveries', () => {
 
     // A worker is delivering them, so they are left alone.
     const job = await claimFirst();
-    expect(await countReplayable(database, webhookId, FIRST_ID, true)).toEqual({
-      matched: 3,
-      running: 3,
-    });
+    expect(await countReplayable(database, webhookId, FIRST_ID, { undeliveredOnly: true })).toEqual(
+      {
+        matched: 3,
+        running: 3,
+      },
+    );
     expect(await readStoredEvent(database, webhookId, second)).toMatchObject({ running: true });
     expect(
-      await database.transaction((sql) => requeueEvents(sql, webhookId, FIRST_ID, true)),
+      await database.transaction((sql) =>
+        requeueEvents(sql, webhookId, FIRST_ID, { undeliveredOnly: true }),
+      ),
     ).toMatchObject({ count: 3, queued: 0 });
     expect(await requeueEvent(database, webhookId, second)).toBe(false);
     await steps.settle(job, outcomeOf(await steps.run(job)));

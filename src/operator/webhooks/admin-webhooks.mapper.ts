@@ -10,10 +10,10 @@ import type {
   ReplayInput,
   ReplayResultView,
 } from './admin-webhooks.schema.ts';
+import type { ReplayRequest, ReplayResult } from '../../platform/webhooks/replay/replay-events.ts';
 import type { Replay } from './operator-webhooks.ts';
 import type {
   AttemptFilter,
-  ReplayResult,
   WebhookAttemptInfo,
   WebhookDetails,
   WebhookFilter,
@@ -38,9 +38,17 @@ export function toAttemptQuery({
 }
 
 export function toReplay(input: ReplayInput): Replay {
-  const { event_id: eventId, since, undelivered_only: undeliveredOnly, dry_run: dryRun } = input;
-  const which = since ? { since, undeliveredOnly } : { eventId: eventId ?? '' };
-  return { which, dryRun };
+  return { which: whichOf(input), dryRun: input.dry_run };
+}
+
+function whichOf({
+  event_id: eventId,
+  since,
+  until,
+  undelivered_only: undeliveredOnly,
+}: ReplayInput): ReplayRequest {
+  if (since) return { since, until: until ?? null, undeliveredOnly };
+  return eventId === undefined ? { failed: true } : { eventId };
 }
 
 export function toOperatorWebhookView(webhook: WebhookSummary): OperatorWebhookView {

@@ -36,6 +36,11 @@ export const replaySchema = z
   .object({
     event_id: filterText(100).optional().describe('One event'),
     since: instant().optional().describe('All events since then, as far back as they are stored'),
+    until: instant().optional().describe('With `since`: only events before this time'),
+    failed: z
+      .literal(true)
+      .optional()
+      .describe('All events that the receiver has not confirmed although their delivery was tried'),
     undelivered_only: z
       .boolean()
       .default(false)
@@ -45,8 +50,13 @@ export const replaySchema = z
       .default(true)
       .describe('True, the default, sends nothing and says how many events would be sent'),
   })
-  .refine(({ event_id: event, since }) => (event === undefined) !== (since === undefined), {
-    error: 'event_id or since: send exactly one of them',
+  .refine(
+    ({ event_id: event, since, failed }) =>
+      [event, since, failed].filter((one) => one !== undefined).length === 1,
+    { error: 'event_id, since or failed: send exactly one of them' },
+  )
+  .refine(({ since, until }) => until === undefined || since !== undefined, {
+    error: 'until can only be sent with since',
   })
   .meta({
     id: 'Replay',

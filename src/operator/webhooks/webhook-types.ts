@@ -79,22 +79,3 @@ export interface WebhookAttemptInfo {
   response: string | null;
   nextAt: Date | null;
 }
-
-/** Which events to send again. */
-export type ReplayRequest =
-  | { eventId: string }
-  /** `undeliveredOnly`: leave out events that the receiver has confirmed. */
-  | { since: Date; undeliveredOnly: boolean };
-
-/** Result of a replay. */
-export interface ReplayResult {
-  /** Stored events that match. */
-  matched: number;
-  /** Deliveries that were queued, or that were queued already and are now due at once. */
-  queued: number;
-  /** Deliveries of these events that a worker is making at this moment. */
-  running: number;
-  /** Earlier events are not stored, or were created before the webhook subscribed. */
-  reachesBackTo: Date;
-  dryRun: boolean;
-}

@@ -6,16 +6,19 @@ import { FeedWaits } from './feed/feed-waits.ts';
 import { FeedWatch } from './feed/feed-watch.ts';
 import { FeedController } from './feed/feed.controller.ts';
 import { FeedService } from './feed/feed.service.ts';
+import { TrialsController } from './replay/trials.controller.ts';
+import { WebhookTrials } from './replay/webhook-trials.ts';
 import { WebhooksController } from './webhooks.controller.ts';
 import { WebhooksService } from './webhooks.service.ts';
 
 /** Webhooks of applications, and their deliveries. */
 @Module({
-  controllers: [WebhooksController, FeedController],
+  controllers: [WebhooksController, TrialsController, FeedController],
   providers: [
     WebhooksService,
     WebhookChallenge,
     WebhookDispatcher,
+    WebhookTrials,
     FeedService,
     FeedWatch,
     FeedWaits,

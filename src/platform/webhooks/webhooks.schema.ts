@@ -24,7 +24,8 @@ const TRIGGER_NAMES: ReadonlyMap<string, Trigger> = new Map(
   ]),
 );
 
-const trigger = z
+/** A trigger by its name, or by the name under which the Java client sends it. */
+export const trigger = z
   .string({ error: ({ input }) => unknownTrigger(input) })
   .transform((name, context): Trigger => {
     const known = TRIGGER_NAMES.get(name);

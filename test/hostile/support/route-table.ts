@@ -160,6 +160,8 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'PUT /a/{client_id}/webhooks/{id}': secret({ audit: 'webhook.update' }),
   'DELETE /a/{client_id}/webhooks/{id}': secret({ audit: 'webhook.delete' }),
   'GET /a/{client_id}/webhooks/{id}/deliveries': secret(),
+  'POST /a/{client_id}/webhooks/{id}/replay': secret({ ...INACTIVE, audit: null }),
+  'POST /a/{client_id}/webhooks/{id}/test': secret({ ...INACTIVE, audit: null }),
   'GET /a/{client_id}/events': secret(INACTIVE),
   'GET /a/{client_id}/events/streaming': secret(INACTIVE),
   'POST /a/{client_id}/events/ack': secret({ audit: null }),

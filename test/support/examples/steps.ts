@@ -175,6 +175,8 @@ const REST: readonly Step[] = [
   { try: 'GET /a/{client_id}/webhooks/{id}' },
   { try: 'PUT /a/{client_id}/webhooks/{id}' },
   { try: 'GET /a/{client_id}/webhooks/{id}/deliveries' },
+  { try: 'POST /a/{client_id}/webhooks/{id}/replay' },
+  { try: 'POST /a/{client_id}/webhooks/{id}/test' },
   { try: 'GET /a/{client_id}/events', from: FEED, saves: { position: 'cursor_end' } },
   { try: 'GET /a/{client_id}/events/streaming', from: FEED },
   { try: 'POST /a/{client_id}/events/ack', from: FEED },

@@ -135,6 +135,15 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
           columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
         },
       ),
+      replay: call(
+        `POST ${WEBHOOKS}/{id}/replay`,
+        'Deliver stored events again: {"event_id":…}, {"since":…,"until":…} or {"failed":true}',
+        { body: true, columns: ['matched', 'queued', 'running', 'reaches_back_to'] },
+      ),
+      test: call(`POST ${WEBHOOKS}/{id}/test`, 'Send it an example event of a trigger', {
+        body: true,
+        columns: ['event_id', 'delivered', 'http_status', 'took_ms', 'detail'],
+      }),
       events: call(`GET ${EVENTS}`, 'Read the events of --webhook_id, oldest first', {
         columns: EVENT_COLUMNS,
         patient: true,

@@ -1,6 +1,6 @@
 import { html, type Html, type HtmlValue } from '../../../platform/pages/html.ts';
+import type { ReplayResult } from '../../../platform/webhooks/replay/replay-events.ts';
 import type {
-  ReplayResult,
   WebhookAttemptInfo,
   WebhookDetails,
   WebhookSummary,
@@ -36,6 +36,10 @@ const WORDS: Readonly<Record<WebhookAttemptInfo['outcome'], string>> = {
 /** What the operator fills in before a replay: a time in UTC, as the form's field has it. */
 export interface ReplayForm {
   since: string;
+  /** Empty for no end. */
+  until: string;
+  /** Whether all events are meant whose delivery failed, instead of those of a span. */
+  failed: boolean;
   undeliveredOnly: boolean;
   eventId: string;
 }
@@ -161,10 +165,20 @@ export function webhookPage(
   };
 }
 
-const replayFields = ({ since, undeliveredOnly, eventId }: ReplayForm): Html =>
+const replayFields = ({ since, until, failed, undeliveredOnly, eventId }: ReplayForm): Html =>
   html`<div class="filter wide">
       <label for="since">Events since (UTC)</label
       ><input id="since" name="since" type="datetime-local" value="${since}" />
+    </div>
+    <div class="filter wide">
+      <label for="until">Events before (UTC), if not up to now</label
+      ><input id="until" name="until" type="datetime-local" value="${until}" />
+    </div>
+    <div class="filter wide">
+      <label class="check"
+        ><input type="checkbox" name="failed" value="true" ${failed ? html` checked` : null} />
+        Instead of a span: all events whose delivery failed</label
+      >
     </div>
     <div class="filter wide">
       <label for="event-id">Or one event, by its id</label
@@ -188,6 +202,19 @@ const replayFields = ({ since, undeliveredOnly, eventId }: ReplayForm): Html =>
         Only events that the receiver has not confirmed</label
       >
     </div>`;
+
+/** The form's request once more, for the button that does it. */
+const hiddenOf = ({
+  eventId,
+  failed,
+  since,
+  until,
+  undeliveredOnly,
+}: ReplayForm): Record<string, string> => {
+  if (eventId) return { event_id: eventId };
+  if (failed) return { failed: 'true' };
+  return { since, ...(until ? { until } : {}), undelivered_only: String(undeliveredOnly) };
+};
 
 /** The form of a replay and, once it is filled in, the result of a dry run. */
 export function replayPage(
@@ -224,9 +251,7 @@ export function replayPage(
             ${result.running > 0 ? html`<p>${counted(result.running, 'delivery', 'deliveries')} of these events run at this moment and are left alone.</p>` : null}`,
           dryRun: { matched: result.matched, changed: result.queued, skipped: [] },
           path: `${path}/replay`,
-          hidden: form.eventId
-            ? { event_id: form.eventId }
-            : { since: form.since, undelivered_only: String(form.undeliveredOnly) },
+          hidden: hiddenOf(form),
           button: `Send ${events} again`,
           back: path,
         })

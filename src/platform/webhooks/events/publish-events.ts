@@ -8,9 +8,12 @@ import { signals } from '../../work/signals.ts';
  * it goes up to the last number that no open transaction can undercut (docs/adr/0154).
  */
 
-/** SQL condition: the application `a.id` has events that are not published. */
+/**
+ * SQL condition: the application `a.id` has events that are not published. `max` reads one entry of
+ * the index; `exists (… seq > …)` may read the whole table.
+ */
 const UNPUBLISHED = `
-  exists (select from webhook_event e where e.application_id = a.id and e.seq > coalesce(f.published_seq, 0))`;
+  coalesce((select max(e.seq) from webhook_event e where e.application_id = a.id), 0) > coalesce(f.published_seq, 0)`;
 const APPLICATIONS = `
   (select distinct application_id as id from webhook) a left join webhook_feed f on f.application_id = a.id`;
 

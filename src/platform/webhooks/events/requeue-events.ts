@@ -36,12 +36,24 @@ const REQUEUE = `
     where e.application_id = w.application_id and e.type = any(w.triggers) and e.id > $2
       and not ($4 and exists (select 1 from webhook_attempt a
                               where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered'))
+      and ($5::uuid is null or e.id < $5)
+      and (not $6 or exists (select 1 from webhook_attempt a where a.webhook_id = w.id and a.event_id = e.id))
     order by e.id limit $3),
   ${QUEUED_AT_ONCE}
   select count(*)::int as count, max(id::text) as last, (select count(*) from all_queued)::int as queued
   from wanted`;
 
 const REQUEUE_BATCH = 5_000;
+
+/** Which stored events to queue. */
+export interface EventSelection {
+  /** Whether to leave out events that the receiver has confirmed. */
+  undeliveredOnly: boolean;
+  /** Whether to leave out events whose delivery was never tried. Default: false. */
+  attemptedOnly?: boolean;
+  /** Events from this id on are left out; `null` or absent: no limit. */
+  untilId?: string | null;
+}
 
 /** Result of one batch of a replay. */
 export interface RequeuedBatch {
@@ -57,19 +69,20 @@ export interface RequeuedBatch {
  * Queues up to 5,000 stored events of the webhook's triggers, oldest first, in the caller's
  * transaction. Deliveries that are still queued become due at once and start again at attempt 1.
  * @param afterId events up to this id are left out
- * @param undeliveredOnly whether to leave out events that the receiver has confirmed
  */
 export async function requeueEvents(
   sql: Sql,
   webhookId: string,
   afterId: string,
-  undeliveredOnly: boolean,
+  { undeliveredOnly, attemptedOnly = false, untilId = null }: EventSelection,
 ): Promise<RequeuedBatch> {
   const [batch] = await sql.query<RequeuedBatch>(REQUEUE, [
     webhookId,
     afterId,
     REQUEUE_BATCH,
     undeliveredOnly,
+    untilId,
+    attemptedOnly,
   ]);
   wakeAfterCommit(sql, 'hook');
   const { count, queued, last } = batch ?? { count: 0, queued: 0, last: null };
@@ -87,7 +100,7 @@ export async function requeueUndelivered(
   afterId: string,
 ): Promise<void> {
   for (let last: string | null = afterId; last !== null;)
-    ({ last } = await requeueEvents(sql, webhookId, last, true));
+    ({ last } = await requeueEvents(sql, webhookId, last, { undeliveredOnly: true }));
 }
 
 const REQUEUE_ONE = `

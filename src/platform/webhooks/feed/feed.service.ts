@@ -70,7 +70,7 @@ export class FeedService {
   /**
    * The next events that a webhook wants, with the numbers and ids that its deliveries have. Events
    * that are committed now are included, unless an older transaction is still open. A page may be
-   * empty although `more` is true: at most 5,000 events of the application are examined for it.
+   * empty although `more` is true: at most 2,000 events of the application are examined for it.
    * @throws {NotFoundError} @throws {InactiveFeedError} @throws {InvalidFeedCursorError}
    * @throws {ExpiredFeedCursorError}
    */
