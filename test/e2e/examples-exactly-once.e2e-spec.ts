@@ -7,12 +7,13 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { recordEvents } from '../support/webhook-fixture.ts';
 
-const hasPsycopg = spawnSync('python3', ['-c', 'import psycopg2']).status === 0;
+// The package of the system may belong to another Python than the first one on the path.
+const python = ['python3', '/usr/bin/python3'].find(
+  (command) => spawnSync(command, ['-c', 'import psycopg2']).status === 0,
+);
 const PROGRAMS: [string, string][] = [
   [process.execPath, 'examples/exactly-once-node/consume.mjs'],
-  ...(hasPsycopg
-    ? [['python3', 'examples/exactly-once-python/consume.py'] as [string, string]]
-    : []),
+  ...(python ? [[python, 'examples/exactly-once-python/consume.py'] as [string, string]] : []),
 ];
 
 describe('the examples that consume events exactly once', () => {

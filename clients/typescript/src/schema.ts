@@ -366,6 +366,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/a/{client_id}/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver stored events again: one, those of a span, or all that failed
+         * @description The receiver sees the same event ids. At most 100,000 events with one request. 409: the webhook must be active or failing, and no pull webhook.
+         */
+        post: operations["Trials_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an example event of a trigger
+         * @description It is signed like any delivery, has `test: true`, and is sent once; the response has the result. The feed of a pull webhook gets it instead.
+         */
+        post: operations["Trials_test"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/account": {
         parameters: {
             query?: never;
@@ -2297,7 +2337,10 @@ export interface components {
              * @example true
              */
             rewind?: boolean | null;
-            /** @example 019aa1b2-0000-7000-8000-000000000001 */
+            /**
+             * @description Id of the webhook
+             * @example 019aa1b2-0000-7000-8000-000000000001
+             */
             webhook_id: string;
         };
         /**
@@ -2312,6 +2355,7 @@ export interface components {
             cursor: string;
             /** @description Whether this request stored it; false if the stored position was as late or later */
             moved: boolean;
+            /** @description Id of the webhook */
             webhook_id: string;
         };
         /**
@@ -5078,6 +5122,7 @@ export interface components {
             event_id: string;
             /** @description Kind of the object */
             object: string;
+            /** @description What changed, and its account */
             object_data: {
                 [key: string]: unknown;
             };
@@ -5553,24 +5598,6 @@ export interface components {
              * @example true
              */
             remove_conclusion_phrases?: boolean;
-        };
-        /**
-         * @example {
-         *       "acknowledged_at": 1795255200,
-         *       "cursor": "3c-mi8zkq0x-1f0c9b2a7d3e",
-         *       "waiting": 3,
-         *       "waiting_is_more": false
-         *     }
-         */
-        FeedProgress: {
-            /** @description When it was acknowledged */
-            acknowledged_at: number | null;
-            /** @description The acknowledged position; null if there is none */
-            cursor: string | null;
-            /** @description Events after the position, counted up to 1,000 */
-            waiting: number;
-            /** @description There may be more than `waiting` */
-            waiting_is_more: boolean;
         };
         /**
          * @example {
@@ -7318,6 +7345,35 @@ export interface components {
         };
         /**
          * @example {
+         *       "since": 1795255200,
+         *       "until": 1795258800
+         *     }
+         */
+        ReplayWebhook: {
+            /**
+             * @description One event
+             * @example 019aa1b2-0000-7000-8000-000000000001
+             */
+            event_id?: string | null;
+            /**
+             * @description All events that the receiver has not confirmed although their delivery was tried
+             * @example true
+             * @enum {boolean|null}
+             */
+            failed?: true | null;
+            /**
+             * @description All events since then, as far back as they are stored (7 days)
+             * @example 1795255200
+             */
+            since?: (number | null) | string;
+            /**
+             * @description With `since`: only events before this time
+             * @example 1795258800
+             */
+            until?: (number | null) | string;
+        };
+        /**
+         * @example {
          *       "keep_access_token": "token-to-keep"
          *     }
          */
@@ -7906,6 +7962,19 @@ export interface components {
              * @enum {boolean}
              */
             success: true;
+        };
+        /**
+         * @example {
+         *       "trigger": "job.failed"
+         *     }
+         */
+        TestWebhook: {
+            /**
+             * @description Of which trigger to send an example
+             * @example job.failed
+             * @enum {string}
+             */
+            trigger: "account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "message.created" | "message.opened" | "message.updated" | "message.link_clicked" | "message.bounced" | "thread.replied" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached";
         };
         /**
          * @example {
@@ -9066,7 +9135,10 @@ export interface components {
              * @example https://app.example.test/webhooks
              */
             callback_url?: unknown;
-            /** @description Cannot be changed; may repeat the stored value */
+            /**
+             * @description Cannot be changed; may repeat the stored value
+             * @example push
+             */
             delivery?: unknown;
             /**
              * @description `inactive`: nothing is delivered
@@ -9118,9 +9190,22 @@ export interface components {
             application_id: string;
             /** @description Null for a pull webhook */
             callback_url: string | null;
-            /** @enum {string} */
+            /**
+             * @description How events reach the owner
+             * @enum {string}
+             */
             delivery: "push" | "pull";
-            feed?: components["schemas"]["FeedProgress"];
+            /** @description How far the feed is acknowledged; only when one webhook is read */
+            feed?: {
+                /** @description When it was acknowledged */
+                acknowledged_at: number | null;
+                /** @description The acknowledged position; null if there is none */
+                cursor: string | null;
+                /** @description Events after the position, counted up to 1,000 */
+                waiting: number;
+                /** @description There may be more than `waiting` */
+                waiting_is_more: boolean;
+            };
             /** @description Id of the object */
             id: string;
             /**
@@ -9186,6 +9271,45 @@ export interface components {
             took_ms: number;
             /** @description Null once the event itself is no longer stored (7 days) */
             trigger: string | null;
+        };
+        /**
+         * @example {
+         *       "matched": 12,
+         *       "queued": 12,
+         *       "reaches_back_to": 1794650400,
+         *       "running": 0
+         *     }
+         */
+        WebhookReplay: {
+            /** @description Stored events that match */
+            matched: number;
+            /** @description Deliveries that were queued */
+            queued: number;
+            /** @description Earlier events are not stored, or are from before the subscription */
+            reaches_back_to: number;
+            /** @description Deliveries that are being made at this moment */
+            running: number;
+        };
+        /**
+         * @example {
+         *       "delivered": true,
+         *       "detail": null,
+         *       "event_id": "019aa1b2-0000-7000-8000-000000000002",
+         *       "http_status": 200,
+         *       "took_ms": 31
+         *     }
+         */
+        WebhookTest: {
+            /** @description Whether the receiver answered 2xx; null for a pull webhook, whose feed has it */
+            delivered: boolean | null;
+            /** @description Why it was not delivered */
+            detail: string | null;
+            /** @description Id of the test event */
+            event_id: string;
+            /** @description Null if there was no response */
+            http_status: number | null;
+            /** @description Duration of the request in milliseconds */
+            took_ms: number | null;
         };
         /**
          * @description When the event takes place: a moment, a span of time, a day, or days
@@ -10408,7 +10532,10 @@ export interface operations {
     Feed_read: {
         parameters: {
             query: {
-                /** @description Whose events to read; a push webhook may be read, too */
+                /**
+                 * @description Whose events to read; a push webhook may be read, too
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
                 webhook_id: string;
                 /**
                  * @description A `cursor_end`, or the `cursor` of a delta. `0`: the oldest stored event. Without one, reading continues after the acknowledged position, or at the oldest stored event if nothing was acknowledged
@@ -10581,7 +10708,10 @@ export interface operations {
     Feed_stream: {
         parameters: {
             query: {
-                /** @description Whose events to read; a push webhook may be read, too */
+                /**
+                 * @description Whose events to read; a push webhook may be read, too
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
                 webhook_id: string;
                 /**
                  * @description A `cursor_end`, or the `cursor` of a delta. `0`: the oldest stored event. Without one, reading continues after the acknowledged position, or at the oldest stored event if nothing was acknowledged
@@ -11332,6 +11462,166 @@ export interface operations {
             };
             /** @description No such resource */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Trials_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayWebhook"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Trials_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestWebhook"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTest"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };
