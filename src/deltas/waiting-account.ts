@@ -21,7 +21,10 @@ export class WaitingAccount extends WaitingCaller<AccountPrincipal> {
     super(onRefused);
   }
 
-  /** @throws {CredentialNoLongerValidError} @throws {ForbiddenError} @throws {ApplicationSuspendedError} */
+  /**
+   * @throws {CredentialNoLongerValidError} @throws {ForbiddenError} @throws
+   * {ApplicationSuspendedError}
+   */
   protected override async check(): Promise<AccountPrincipal> {
     const now = await this.credentials.accountByToken(this.token);
     if (now?.accountId !== this.account.accountId) throw new CredentialNoLongerValidError();

@@ -84,9 +84,12 @@ class Tunnel {
     }
   }
 
-  /** Posts a batch, signed as a delivery. @throws {ApiCommandError} unless the receiver answers 2xx */
+  /**
+   * Posts a batch, signed as a delivery. @throws {ApiCommandError} unless the receiver answers 2xx
+   */
   async #post(webhookId: string, deltas: readonly Delta[]): Promise<void> {
-    const sent = deltas.map(({ cursor: _, ...delta }) => delta);
+    // A delivery has no cursors.
+    const sent = deltas.map((delta) => ({ ...delta, cursor: undefined }));
     const body = JSON.stringify({ deltas: sent });
     const [first, last] = [deltas[0], deltas.at(-1)];
     const id =

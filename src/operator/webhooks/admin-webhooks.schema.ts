@@ -36,7 +36,10 @@ export const replaySchema = z
   .object({
     event_id: filterText(100).optional().describe('One event'),
     since: instant().optional().describe('All events since then, as far back as they are stored'),
-    until: instant().optional().describe('With `since`: only events before this time'),
+    until: instant()
+      .optional()
+      .describe('With `since`: only events before this time')
+      .meta({ example: 1_899_993_600 }),
     failed: z
       .literal(true)
       .optional()

@@ -144,8 +144,8 @@ export class OperatorWebhooks {
   }
 
   /**
-   * Activates a webhook as its owner could: the receiver has to pass the challenge, if it has one. After `failed`
-   * or `pause`, the events of the last 72 hours that it missed are delivered.
+   * Activates a webhook as its owner could: the receiver has to pass the challenge, if it has one.
+   * After `failed` or `pause`, the events of the last 72 hours that it missed are delivered.
    * @throws {NotFoundError} @throws {ChallengeFailedError}
    */
   async activate(actor: Actor, id: string): Promise<WebhookDetails> {

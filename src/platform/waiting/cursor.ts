@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 
 /**
- * A position in a log whose rows have increasing numbers, such as the change log of an account or the
- * feed of a webhook: everything up to one row has been read.
+ * A position in a log whose rows have increasing numbers, such as the change log of an account or
+ * the feed of a webhook: everything up to one row has been read.
  */
 export interface Position {
   /** Number of that row; 0 if nothing has been read. */

@@ -4,9 +4,9 @@ import { WaitingReader } from './waiting-reader.ts';
 const TICK_MS = 1_000;
 
 /**
- * Wakes waiting requests when there is something new to read. A subclass calls `ring` when it learns
- * of it. Such a notice can be lost, so once a second `newest` also reads the logs of all waiting
- * requests.
+ * Wakes waiting requests when there is something new to read. A subclass calls `ring` when it
+ * learns of it. Such a notice can be lost, so once a second `newest` also reads the logs of all
+ * waiting requests.
  */
 export abstract class ReaderWatch implements OnModuleDestroy {
   readonly #log = new Logger(this.constructor.name);
@@ -27,8 +27,8 @@ export abstract class ReaderWatch implements OnModuleDestroy {
   }
 
   /**
-   * Waits for new rows of one log while `work` runs. Begin the wait before reading, so that no row is
-   * missed.
+   * Waits for new rows of one log while `work` runs. Begin the wait before reading, so that no row
+   * is missed.
    * @param key owner of the log
    */
   async during<T>(key: string, work: (waiting: WaitingReader) => Promise<T>): Promise<T> {

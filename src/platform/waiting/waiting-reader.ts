@@ -1,5 +1,6 @@
 /**
- * One request that waits until a log has grown. Its creator ends it; a process shutdown ends it too.
+ * One request that waits until a log has grown. Its creator ends it; a process shutdown ends it
+ * too.
  */
 export class WaitingReader {
   #rung = false;

@@ -23,8 +23,8 @@ const CHANGES = 'carillon_changes';
 const MOST_ACCOUNTS = 200;
 const ALL = '*';
 /**
- * Before the id of an application whose events were published. The release before takes it for the id
- * of an account that nobody waits for.
+ * Before the id of an application whose events were published. The release before takes it for the
+ * id of an unknown account, and ignores it.
  */
 const APPLICATION = '@';
 const DEBOUNCE_MS = 10;
@@ -36,10 +36,10 @@ const PAUSE_MS = { first: 500, longest: 5_000 };
 const ANSWER_MS = 5_000;
 
 /**
- * Informs other processes that a queue has work due now, or that change logs of accounts or events of
- * applications have grown, and receives the same from them. It uses one connection per process and sends one
- * notification per 10 ms at most: a NOTIFY inside each writing transaction would serialise the
- * commits.
+ * Informs other processes that a queue has work due now, or that change logs of accounts or events
+ * of applications have grown, and receives the same from them. It uses one connection per process
+ * and sends one notification per 10 ms at most: a NOTIFY inside each writing transaction would
+ * serialise the commits.
  *
  * A notification about due work wakes a few workers (ADR 0097). A worker takes the work of its own
  * process itself. If it finds more than it can take, it wakes a few others.

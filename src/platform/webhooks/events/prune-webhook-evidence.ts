@@ -11,9 +11,9 @@ export const EVENT_RETENTION_MS = 7 * DAY_MS;
 export const ATTEMPT_RETENTION_MS = 30 * DAY_MS;
 
 // Ids sort by time, so the oldest rows are one range of the primary key. A queue row with several
-// events begins with the lowest id, and keeps all events from it on.
-// A reader of a feed that has not read a deleted event must get 410, so the highest deleted number is
-// recorded. Nobody misses an old test event.
+// events begins with the lowest id, and keeps all events from it on. A reader of a feed that has
+// not read a deleted event must get 410, so the highest deleted number is recorded. Nobody misses
+// an old test event.
 const PRUNE_EVENTS = `
   with deleted as (
   delete from webhook_event where id in (
@@ -42,8 +42,8 @@ const PRUNE_ATTEMPTS = `
 
 /**
  * Deletes events older than 7 days that have no queued delivery, and attempts older than 30 days:
- * at most 5000 of each, oldest first. Records the newest deleted event of each application and trigger.
- * Safe to run at any time and in several processes.
+ * at most 5000 of each, oldest first. Records the newest deleted event of each application and
+ * trigger. Safe to run at any time and in several processes.
  * @returns the number of deleted rows; 0 if none is left
  */
 export async function pruneWebhookEvidence(sql: Sql, now: Date): Promise<number> {

@@ -101,8 +101,8 @@ export class FeedWaits {
   }
 
   /**
-   * Writes events as `streamDeltas` does. Ends when the timeout ends, the client disconnects, the secret, the application or the webhook is stopped, or the
-   * process stops.
+   * Writes events as `streamDeltas` does. Ends when the timeout ends, the client disconnects, the
+   * secret, the application or the webhook is stopped, or the process stops.
    * @param open called once, after the last check that can refuse the request
    * @throws {DomainError} as `FeedService.read`, before `open` is called
    * @throws {TooManyReadersError} before `open` is called

@@ -100,7 +100,9 @@ export interface FeedRows {
   end: Position | null;
 }
 
-/** SQL of the next events of an application; $1 application, $2 and $3 after and up to which number. */
+/**
+ * SQL of the next events of an application; $1 application, $2 and $3 after and up to which number.
+ */
 const NEXT_EVENTS = `
   select e.* from webhook_event e
   where e.application_id = $1 and e.seq > $2 and e.seq <= $3 order by e.seq`;

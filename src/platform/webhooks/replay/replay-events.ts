@@ -63,8 +63,8 @@ export async function previewReplay(
 
 /**
  * Sends stored events again, with their event ids: one, those of a span, or all that failed, oldest
- * first, in transactions of 5,000. The webhook's pace spreads them. The only implementation, for the
- * application and for operators.
+ * first, in transactions of 5,000. The webhook's pace spreads them. The only implementation, for
+ * the application and for operators.
  * @throws {NotFoundError} if the event is not stored
  * @throws {ConflictError} if nothing is delivered to the webhook
  */

@@ -24,7 +24,7 @@ import { readTarget, type ReplayTarget } from './replay-rows.ts';
 /** Most events that an application may replay with one request. */
 export const MOST_REPLAYED = 100_000;
 
-/** What became of a test event. */
+/** Result of a test event. */
 export interface TestResult {
   eventId: string;
   /** `null` if the event was stored in the feed of a pull webhook. */
@@ -85,8 +85,8 @@ export class WebhookTrials {
   }
 
   /**
-   * Sends an example event of a trigger to a push webhook at once and once, or stores it in the feed
-   * of a pull webhook. The webhook need not be subscribed to the trigger.
+   * Sends an example event of a trigger to a push webhook at once and once, or stores it in the
+   * feed of a pull webhook. The webhook need not be subscribed to the trigger.
    * @throws {NotFoundError} @throws {ConflictError} if the webhook is inactive
    */
   async test(applicationId: string, id: string, trigger: Trigger): Promise<TestResult> {
