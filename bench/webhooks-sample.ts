@@ -1,10 +1,10 @@
 import type pg from 'pg';
 import { newId } from '../src/platform/base/ids/ids.ts';
 import {
-  queueDeliveries,
+  storeEvents,
   type WebhookEventRecord,
-  withDeliveries,
-} from '../src/platform/webhooks/delivery/queue-deliveries.ts';
+  withEvents,
+} from '../src/platform/webhooks/events/store-events.ts';
 import type { BenchAccount } from './seed.ts';
 
 /** One of the triggers of `seedWebhook`. */
@@ -51,9 +51,9 @@ export async function queueEvents(
     };
   });
   await sql.query('begin');
-  await queueDeliveries(
+  await storeEvents(
     { query: async (text, values = []) => (await sql.query(text, [...values])).rows },
-    withDeliveries('nothing as (select 1)'),
+    withEvents('nothing as (select 1)'),
     events,
     [],
   );

@@ -90,6 +90,7 @@ async function measure(world: World, report: Report, stage: Stage): Promise<Find
     for (const side of ['raw', 'carillon'] as const) {
       // Deliveries of earlier rounds still wait because of the webhook's pace. They are not part of
       // this round.
+      await stage.database.sql.query(`set carillon.hook_job = 'lanes'`);
       await stage.database.sql.query('delete from hook_job where state = 0');
       await world.settle(stage.database);
       const result = await run(side, sendMessages);

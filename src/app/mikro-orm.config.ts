@@ -69,7 +69,12 @@ import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { ApplicationDeletion } from '../operator/applications/application-deletion.entity.ts';
 import { TableSample } from '../operator/capacity/table-sample.entity.ts';
 import { MailboxWatch } from '../sync/watches/mailbox-watch.entity.ts';
-import { AuditListing, CandidateMessage } from '../mail/messages/mirror/audited-message.entity.ts';
+import {
+  AuditedDay,
+  AuditListing,
+  AuditSeen,
+  CandidateMessage,
+} from '../mail/messages/mirror/audited-message.entity.ts';
 import { AuditTotal } from '../accounts/sync-schedule/audit-total.entity.ts';
 import { MirrorAudit } from '../accounts/sync-schedule/mirror-audit.entity.ts';
 import { SyncFailure } from '../sync/failures/sync-failure.entity.ts';
@@ -87,19 +92,20 @@ import { Operator } from '../operator/access/operator.entity.ts';
 import { OperatorLink } from '../operator/access/operator-link.entity.ts';
 import { OperatorSession } from '../operator/access/sessions/operator-session.entity.ts';
 import { OperatorToken } from '../operator/access/operator-token.entity.ts';
+import { WebhookSecret } from '../platform/webhooks/secrets/webhook-secret.entity.ts';
 import { Webhook } from '../platform/webhooks/webhook.entity.ts';
 
 /** Every table of the schema. `npm run db:check` compares them with the migrations. */
 export const entities = [
   Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt, Refusal, RequestCount,
-  Webhook, WebhookFeed, WebhookEvent, WebhookAttempt, WebhookDelivery,
+  Webhook, WebhookSecret, WebhookFeed, WebhookEvent, WebhookAttempt, WebhookDelivery,
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,
-  Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
+  Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, AuditSeen, AuditedDay, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,

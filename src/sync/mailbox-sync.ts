@@ -12,7 +12,6 @@ import type {
 import { BudgetExhaustedError } from '../platform/budgets/budget-exhausted-error.ts';
 import { Database } from '../platform/database/sql.ts';
 import { Clock } from '../platform/base/time/clock.ts';
-import { fromUnixSeconds, toUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 import { type Batch, BatchStore, type StoredBatch } from './messages/batch-store.ts';
 import { FolderMirror, type FollowedFolders } from './folders/folder-mirror.ts';
 import { idsInFolder, mirroredIds, recognise } from '../mail/messages/mirror/mirrored-messages.ts';
@@ -127,11 +126,8 @@ export class MailboxSync {
   ): Promise<boolean> {
     let { cursor, hasVanished } = state;
     const afterCrash = isAfterCrash(state);
-    // Servers report times in whole seconds. A message that arrives in the same second in which the
-    // account was connected counts as new.
-    const connected = fromUnixSeconds(toUnixSeconds(state.connectedAt));
     // The account may have been current without mail, while its token did not cover mail.
-    const newsSince = state.wasCurrent && state.cursor !== null ? null : connected;
+    const newsSince = state.wasCurrent && state.cursor !== null ? null : state.connectedAt;
     let requestedAt = this.clock.now();
     const begun = { since: control.since, beganAt: requestedAt, newsSince, afterCrash };
     const run: Run = { account, mail, claim, state, ...begun };

@@ -33,7 +33,10 @@ export interface MirrorState extends AuditTimes {
   wellSince: Date | null;
   /** True if the mirror has shown the whole mailbox before. */
   wasCurrent: boolean;
-  /** When the account was connected. Messages received earlier are history. */
+  /**
+   * The second in which the account was connected. Messages received earlier are history. Servers
+   * report times in whole seconds, so a message of the same second counts as new.
+   */
   connectedAt: Date;
   /**
    * When the account last changed, or another pass was last requested. The longer ago, the longer
@@ -86,7 +89,7 @@ const lost = () => new ClaimLostError('the claim on the mailbox was lost to anot
 
 const STATE = `
   j.cursor, j.failures, j.well_since as "wellSince", j.current_since is not null as "wasCurrent",
-  g.created_at as "connectedAt", j.active_at as "activeAt", g.sync_state as "syncState",
+  date_trunc('second', g.created_at) as "connectedAt", j.active_at as "activeAt", g.sync_state as "syncState",
   g.sync_state = 'running' and g.sync_reason is null as "isShownRunning", j.crashes, j.reading,
   ${hasVanished('g.id')} as "hasVanished", ${hasUncopied('g.id')} as "hasUncopied",
   exists (select 1 from mailbox_watch w where w.account_id = g.id) as watchable,

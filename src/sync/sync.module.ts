@@ -1,4 +1,7 @@
 import { Module } from '@nestjs/common';
+import { AccountsModule } from '../accounts/account-management/accounts.module.ts';
+import { CompletenessController } from './completeness/completeness.controller.ts';
+import { CompletenessService } from './completeness/completeness.service.ts';
 import { AccountListeners } from '../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../accounts/grants/grants.module.ts';
 import { PushModule } from '../accounts/push/push.module.ts';
@@ -37,6 +40,7 @@ import { WatchLeases } from './watches/watch-leases.ts';
 /** Keeps the mirrors of mailboxes, calendars and address books up to date. */
 @Module({
   imports: [
+    AccountsModule,
     CalendarsModule,
     EventsModule,
     GrantsModule,
@@ -49,7 +53,9 @@ import { WatchLeases } from './watches/watch-leases.ts';
     RsvpModule,
     TrackingModule,
   ],
+  controllers: [CompletenessController],
   providers: [
+    CompletenessService,
     MirrorRepository,
     FolderMirror,
     BatchStore,
@@ -73,7 +79,7 @@ import { WatchLeases } from './watches/watch-leases.ts';
     MirrorAudit,
     MirrorRepairs,
   ],
-  exports: [MailboxSyncDispatcher],
+  exports: [CompletenessService, MailboxSyncDispatcher],
 })
 export class SyncModule {
   constructor(accounts: AccountListeners) {

@@ -7,11 +7,18 @@ import { SecretBox } from '../../src/platform/base/crypto/secret-box.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { loadConfig } from '../../src/platform/config/app-config.ts';
 import { SqlPool } from '../../src/platform/database/sql.ts';
-import { sealApplicationSecret } from '../../src/accounts/applications/application-secrets.ts';
+import {
+  openApplicationSecret,
+  sealApplicationSecret,
+} from '../../src/accounts/applications/application-secrets.ts';
+import { ApplicationsService } from '../../src/accounts/applications/applications.service.ts';
+import { webhookSecretContext } from '../../src/platform/webhooks/secrets/endpoint-secret.ts';
+import { WebhookSecretsService } from '../../src/platform/webhooks/secrets/webhook-secrets.service.ts';
 import { prepareReseal } from '../../src/app/keys/reseal.ts';
 import { KeyGuard } from '../../src/app/keys/key-guard.ts';
 import { Engine } from '../../src/platform/work/engine.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
+import { createWebhook } from '../support/webhook-fixture.ts';
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts';
 
 const newKey = (id: string) => `${id}:${randomBytes(32).toString('base64')}`;
@@ -141,6 +148,27 @@ describe('encryption keys', () => {
     await waiting.get(Engine).tick();
     expect(await ready(waiting)).toEqual({ status: 200, problem: undefined });
     expect(await workers()).toBe(1);
+  });
+
+  it('are replaced in the secrets of webhooks and in client secrets that were replaced', async () => {
+    const app = await start([oldKey]);
+    const application = await createApplication(app);
+    const webhook = await createWebhook(app, application, 'https://app.example.test/hook');
+    const { secret } = await app.get(WebhookSecretsService).create(application.id, webhook, 60);
+    await app.get(ApplicationsService).rotateSecret(application.clientId, 3_600);
+    await stop(app);
+    await carillon([nextKey, oldKey], 'keys', 'reseal');
+    const box = new SecretBox(loadConfig(environment([nextKey])).encryptionKeys);
+    const [own] = await sql.query<{ id: string; sealed: string }>(
+      'select id, secret_sealed as sealed from webhook_secret',
+    );
+    expect(box.open(own?.sealed ?? '', webhookSecretContext(own?.id ?? ''))).toBe(secret);
+    const [row] = await sql.query<{ sealed: string }>(
+      'select previous_secret_sealed as sealed from application',
+    );
+    expect(openApplicationSecret(box, application.id, row?.sealed ?? '')).toBe(
+      application.clientSecret,
+    );
   });
 
   it('that are lost can be given up by name, but only while they are missing', async () => {

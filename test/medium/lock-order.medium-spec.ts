@@ -6,6 +6,7 @@ import {
 } from '../../src/calendar/calendars/calendar-mirror.ts';
 import { lockGroups, lockMirrorEvent } from '../../src/calendar/events/mirror/event-mirror.ts';
 import { lockContacts } from '../../src/contacts/contact-mirror.ts';
+import { NO_RESULT } from '../../src/platform/webhooks/delivery/delivery-results.ts';
 import { recordHealth } from '../../src/platform/webhooks/delivery/delivery.repository.ts';
 import { requeueEvents } from '../../src/platform/webhooks/events/requeue-events.ts';
 import { WebhookDispatcher } from '../../src/platform/webhooks/delivery/webhook-dispatcher.ts';
@@ -132,7 +133,7 @@ describe('removals under concurrent work', () => {
     const ends = await steps.claim(last?.id ?? '');
     const results = [
       { row: waits, outcome: dispatcher.onError(waits) },
-      { row: ends, outcome: dispatcher.onPoison(ends) },
+      { row: ends, outcome: { next: { kind: 'done' }, result: NO_RESULT } as const },
     ];
     const removed = await removedWhileWriting(dispatcher, results, () =>
       request(server.url)
@@ -199,6 +200,41 @@ describe('removals under concurrent work', () => {
         await settling.query(lock, [ids[1]]);
       });
       expect(await replaying).toMatchObject({ count: 2, queued: 0 });
+    },
+  );
+
+  it.each([
+    { order: 'in the order', descending: false },
+    { order: 'in the opposite order', descending: true },
+  ])(
+    'cause no deadlock when events extend lanes whose accounts lie $order',
+    async ({ descending }) => {
+      const webhookId = await createWebhook(server.app, application, 'https://example.test/hook');
+      const accounts = [newId(), newId()];
+      for (const accountId of accounts) await recordEvent(server.app, application, { accountId });
+      const ids = [newId(), newId()].toSorted();
+      for (const [index, accountId] of (descending ? accounts.toReversed() : accounts).entries())
+        await sql.query('update hook_job set id = $2 where webhook_id = $3 and event_id = $1', [
+          accountId,
+          ids[index],
+          webhookId,
+        ]);
+      const lock = 'select from hook_job where id = $1 for update';
+      let publishing: Promise<unknown> | undefined;
+      await sql.transaction(async (settling) => {
+        await settling.query(lock, [ids[0]]);
+        publishing = Promise.all(
+          accounts.map((accountId) => recordEvent(server.app, application, { accountId })),
+        );
+        await untilLockWait(sql);
+        await settling.query(lock, [ids[1]]);
+      });
+      await publishing;
+      const wanted = await sql.query(
+        'select 1 from hook_job where webhook_id = $1 and wanted_seq > from_seq + 1',
+        [webhookId],
+      );
+      expect(wanted).toHaveLength(2);
     },
   );
 

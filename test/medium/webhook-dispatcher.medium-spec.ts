@@ -1,10 +1,9 @@
 import { createHmac } from 'node:crypto';
 import { Database } from '../../src/platform/database/sql.ts';
 import type { DeliveryResult } from '../../src/platform/webhooks/delivery/delivery-results.ts';
-import {
-  type WebhookDeliveryRow,
-  WebhookDispatcher,
-} from '../../src/platform/webhooks/delivery/webhook-dispatcher.ts';
+import type { WebhookDeliveryRow } from '../../src/platform/webhooks/delivery/batches.ts';
+import { WebhookDispatcher } from '../../src/platform/webhooks/delivery/webhook-dispatcher.ts';
+import { requeueEvent } from '../../src/platform/webhooks/events/requeue-events.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
@@ -45,6 +44,18 @@ describe('WebhookDispatcher', () => {
       webhookId,
     ]);
 
+  /** Leaves one row: a stored event that is to be delivered again. */
+  async function requeued(webhookId: string): Promise<void> {
+    await recordEvent(server.app, application);
+    await attempt(await claimOne(webhookId));
+    receiver.received.length = 0;
+    const [event] = await database.query<{ id: string }>(
+      'select id from webhook_event where application_id = $1',
+      [application.id],
+    );
+    expect(await requeueEvent(database, webhookId, event?.id ?? '')).toBe(true);
+  }
+
   async function claimOne(webhookId: string, attempt = 1): Promise<WebhookDeliveryRow> {
     const [row] = await queued(webhookId);
     return steps.claim(row?.id ?? '', { attempt });
@@ -77,7 +88,7 @@ describe('WebhookDispatcher', () => {
       [id],
     );
 
-  it('posts the stored bytes, signed with the client secret', async () => {
+  it('posts the stored event with its numbers, signed with the client secret', async () => {
     const id = await createWebhook(server.app, application, `${receiver.origin}/hooks?x=1`);
     expect(await recordEvent(server.app, application)).toBe(true);
     const job = await claimOne(id);
@@ -86,25 +97,24 @@ describe('WebhookDispatcher', () => {
       result: { attempts: [{ effect: 'delivered' }] },
     });
     const [delivery] = receiver.posted;
-    const [stored] = await database.query<{ body: Buffer }>(
-      'select body from webhook_event where id = $1',
-      [job.eventId],
+    const [stored] = await database.query<{ id: string; seq: number; body: Buffer }>(
+      'select id, seq, body from webhook_event where account_id = $1',
+      [job.subjectId],
     );
     expect(delivery?.url).toBe('/hooks?x=1');
-    expect(delivery?.body).toEqual(stored?.body);
-    const { deltas } = JSON.parse(delivery?.body.toString() ?? '') as {
-      deltas: { type: string }[];
-    };
-    expect(deltas).toMatchObject([{ object: 'job_status', type: 'job.failed' }]);
+    const [delta] = (JSON.parse(stored?.body.toString() ?? '') as { deltas: object[] }).deltas;
+    expect(JSON.parse(delivery?.body.toString() ?? '')).toEqual({
+      deltas: [{ ...delta, event_id: stored?.id, sequence: stored?.seq, previous_sequence: null }],
+    });
     const hmac = (data: Buffer | string, encoding: 'hex' | 'base64') =>
       createHmac('sha256', application.clientSecret).update(data).digest(encoding);
     const timestamp = String(Math.floor(clock.now().getTime() / 1000));
     expect(delivery?.headers).toMatchObject({
       'content-type': 'application/json',
       'x-nylas-signature': hmac(delivery?.body ?? '', 'hex'),
-      'webhook-id': job.eventId,
+      'webhook-id': stored?.id,
       'webhook-timestamp': timestamp,
-      'webhook-signature': `v1,${hmac(`${job.eventId}.${timestamp}.${delivery?.body.toString()}`, 'base64')}`,
+      'webhook-signature': `v1,${hmac(`${stored?.id}.${timestamp}.${delivery?.body.toString()}`, 'base64')}`,
       'user-agent': expect.stringMatching(/^Carillon/),
     });
     expect(await evidenceOf(id)).toMatchObject([
@@ -127,13 +137,19 @@ describe('WebhookDispatcher', () => {
       /redirects are not followed/,
       [4, 6],
     ],
-    ['429 with Retry-After', answer(429, { 'retry-after': '3600' }), 429, /answered 429/, [8, 12]],
+    [
+      '429 with Retry-After',
+      answer(429, { 'retry-after': '1800' }),
+      429,
+      /answered 429/,
+      [1799, 1801],
+    ],
     [
       '503 with a date to retry after',
       answer(503, { 'retry-after': 'Fri, 31 Dec 9999 00:00:00 GMT' }),
       503,
       /503/,
-      [8, 12],
+      [3600, 3600],
     ],
     [
       'a reset',
@@ -232,7 +248,7 @@ describe('WebhookDispatcher', () => {
       clock.advance(advanceMs);
       await attempt({
         ...(await claimOne(id, number)),
-        giveUpAt: new Date(clock.now().getTime() + HOUR),
+        gateFailures: 0,
       });
       return (await webhookRow(id))?.state;
     };
@@ -243,23 +259,19 @@ describe('WebhookDispatcher', () => {
     // events are still queued for a failing webhook
     expect(await recordEvent(server.app, application)).toBe(true);
     expect(await step(HOUR, 5)).toBe('failed');
+    // its rows rest without attempts, and keep their place
     const before = receiver.posted.length;
-    for (const row of await queued(id))
-      expect(await attempt(await steps.claim(row.id, { attempt: 6 }))).toMatchObject({
-        next: { kind: 'done' },
+    const [attempts, rows] = [await evidenceOf(id), await queued(id)];
+    for (const row of rows)
+      expect(await attempt(await steps.claim(row.id))).toMatchObject({
+        next: { kind: 'again', at: new Date(clock.now().getTime() + 24 * HOUR) },
+        result: { attempts: [] },
       });
     expect(receiver.posted).toHaveLength(before);
-    expect((await evidenceOf(id)).at(-1)).toMatchObject({
-      outcome: 'dropped',
-      detail: expect.stringContaining('failed'),
-    });
-    // later events are stored, but not queued
-    expect(await recordEvent(server.app, application)).toBe(false);
-    const [events] = await database.query<{ count: number }>(
-      'select count(*)::int as count from webhook_event where application_id = $1',
-      [application.id],
-    );
-    expect(events?.count).toBe(3);
+    expect(await evidenceOf(id)).toEqual(attempts);
+    // later events get lanes, too
+    expect(await recordEvent(server.app, application)).toBe(true);
+    expect(await queued(id)).toHaveLength(rows.length + 1);
   });
 
   it.each([
@@ -276,15 +288,16 @@ describe('WebhookDispatcher', () => {
     expect(await webhookRow(id)).toEqual({ state: 'active', failingSince: null, failures: 0 });
   });
 
-  it('stops at once when the receiver answers 410', async () => {
+  it('stops at once when the receiver answers 410, and keeps the event for its activation', async () => {
     receiver.behave = answer(410);
     const id = await createWebhook(server.app, application, receiver.origin);
     await recordEvent(server.app, application);
     expect(await attempt(await claimOne(id))).toMatchObject({
-      next: { kind: 'done' },
+      next: { kind: 'again' },
       result: { attempts: [{ effect: 'gone', evidence: { outcome: 'dropped', httpStatus: 410 } }] },
     });
     expect((await webhookRow(id))?.state).toBe('failed');
+    expect(await queued(id)).toHaveLength(1);
   });
 
   it('drops deliveries that become due while the webhook is inactive, without calling it', async () => {
@@ -312,26 +325,32 @@ describe('WebhookDispatcher', () => {
     });
   });
 
-  it('does nothing for a deleted webhook, and drops a deleted event', async () => {
+  it('does nothing for a deleted webhook, and ends a lane whose events are deleted', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
     await recordEvent(server.app, application);
     const job = await claimOne(id);
-    await database.query('delete from webhook_event where id = $1', [job.eventId]);
-    expect(await attempt(job)).toMatchObject({
-      next: { kind: 'done' },
-      result: { attempts: [{ effect: null }] },
-    });
+    await database.query('delete from webhook_event where account_id = $1', [job.subjectId]);
+    const nothing = { next: { kind: 'done' }, result: { attempts: [], change: null } };
+    expect(await attempt(job)).toMatchObject(nothing);
     await database.query('delete from webhook where id = $1', [id]);
-    expect(await steps.run(job)).toEqual({
+    expect(await steps.run(job)).toMatchObject(nothing);
+    expect(receiver.received).toHaveLength(0);
+  });
+
+  it('drops an event that is to be delivered again but is no longer stored', async () => {
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await requeued(id);
+    await database.query('delete from webhook_event where application_id = $1', [application.id]);
+    expect(await attempt(await claimOne(id))).toMatchObject({
       next: { kind: 'done' },
-      result: { attempts: [], left: [] },
+      result: { attempts: [{ effect: null, evidence: { outcome: 'dropped' } }] },
     });
     expect(receiver.received).toHaveLength(0);
   });
 
   it('counts neither our own errors nor crashes of its worker against the receiver', async () => {
     const id = await createWebhook(server.app, application, receiver.origin);
-    await recordEvent(server.app, application);
+    await requeued(id);
     const job = await claimOne(id);
     await database.query(`update application set secret_sealed = 'v1.gone.x.y' where id = $1`, [
       application.id,
@@ -339,7 +358,7 @@ describe('WebhookDispatcher', () => {
     await expect(steps.run(job)).rejects.toThrow('ENCRYPTION_KEYS');
     expect(dispatcher.onError(job)).toMatchObject({
       next: { kind: 'again', at: new Date(clock.now().getTime() + MINUTE) },
-      result: { attempts: [{ effect: null, evidence: { outcome: 'retry' } }] },
+      result: { attempts: [], change: { attempt: 0 } },
     });
     expect(dispatcher.onError({ ...job, giveUpAt: clock.now() })).toMatchObject({
       next: { kind: 'done' },

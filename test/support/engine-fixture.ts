@@ -21,7 +21,7 @@ const TABLE: QueueTable = {
   table: 'send_job',
   gateColumn: 'account_id',
   columns: {},
-  breaker: true,
+  breaker: { troubles: 5, firstStopSeconds: 30, longestStopSeconds: 900 },
   deadlineColumn: 'retry_limit_at',
 };
 

@@ -108,14 +108,16 @@ export class EngineSteps<J extends ClaimedRow, R> {
     const claim = [[row.id], [row.fence], [WORKER]];
     const { finish, again, release } = this.#statements;
     if (!outcome) return void (await this.sql.query(release, [...claim, 0]));
-    const { next } = outcome;
     await this.sql.transaction(async (sql) => {
       await this.dispatcher().beforeWriting?.(sql, [{ row, ...outcome }]);
-      const rows =
-        next.kind === 'done'
-          ? await sql.query(finish, claim)
-          : await sql.query(again, [...claim, [next.at], [next.ambiguous]]);
-      if (rows.length === 1) await this.dispatcher().record(sql, [{ row, ...outcome }]);
+      let { next } = outcome;
+      let rows = next.kind === 'done' ? await sql.query(finish, claim) : [];
+      // The row was extended during the run.
+      if (next.kind === 'done' && rows.length === 0 && this.dispatcher().table.endsIf)
+        next = { kind: 'again', at: new Date(0), ambiguous: false };
+      if (next.kind === 'again')
+        rows = await sql.query(again, [...claim, [next.at], [next.ambiguous]]);
+      if (rows.length === 1) await this.dispatcher().record(sql, [{ row, ...outcome, next }]);
     });
   }
 

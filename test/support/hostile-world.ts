@@ -30,6 +30,8 @@ export interface Belongings {
   file: string;
   outbox: string;
   webhook: string;
+  /** A signing secret of the webhook. */
+  webhookSecret: string;
   integration: string;
   conferencing: string;
   /** URL of a SendGrid stand-in that accepts the application's key. */
@@ -81,6 +83,7 @@ export function addressOf(
 ): string {
   const place = path
     .replace('{client_id}', owner.application.clientId)
+    .replace('{secret_id}', owner.webhookSecret)
     .replace(/\{\w+\}/, () => id);
   const query = REQUIRED.filter(
     ([pattern, name]) => pattern.test(path) && name !== without && queryParameters.includes(name),
@@ -269,6 +272,11 @@ export async function createBelongings(
     '/connect/integrations',
     owning.basic,
   );
+  const webhook = await id('POST', `/a/${owning.clientId}/webhooks`, owning.secretBasic, {
+    callback_url: `https://${account.id}.example.test/hooks`,
+    triggers: ['job.failed'],
+    state: 'inactive',
+  });
   return {
     application: owning,
     sendgrid,
@@ -284,11 +292,13 @@ export async function createBelongings(
     file: file ?? missing('file'),
     folder: await id('POST', '/folders', account.bearer, { display_name: 'Invoices' }),
     outbox: outbox.job_status_id,
-    webhook: await id('POST', `/a/${owning.clientId}/webhooks`, owning.secretBasic, {
-      callback_url: `https://${account.id}.example.test/hooks`,
-      triggers: ['job.failed'],
-      state: 'inactive',
-    }),
+    webhook,
+    webhookSecret: await id(
+      'POST',
+      `/a/${owning.clientId}/webhooks/${webhook}/secrets`,
+      owning.secretBasic,
+      {},
+    ),
     conferencing: await id('PUT', `/a/${owning.clientId}/conferencing`, owning.secretBasic, {
       provider: 'WebEx',
       kind: 'link',

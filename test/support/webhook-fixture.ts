@@ -5,6 +5,8 @@ import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../src/platform/changes/change-log.ts';
 import { createDeliveryRateGate } from '../../src/platform/webhooks/delivery/delivery.repository.ts';
+import { wants } from '../../src/platform/webhooks/events/matching.ts';
+import { publishEvents } from '../../src/platform/webhooks/events/publish-events.ts';
 import { Webhook } from '../../src/platform/webhooks/webhook.entity.ts';
 import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
 import type { TestApplication } from './factories.ts';
@@ -38,32 +40,40 @@ export async function createWebhook(
   return id;
 }
 
+/** Which events are recorded. */
+export interface RecordedEvents {
+  /** Default: `job.failed`. */
+  trigger?: Trigger;
+  /** Account of all events. Default: each has another one, and so a lane of its own. */
+  accountId?: string;
+}
+
 /**
- * Records an event in the application, as every module does.
- * @returns true if deliveries were queued
+ * Records an event in the application, as every module does, and publishes it.
+ * @returns whether a webhook wants it
  */
 export async function recordEvent(
   app: INestApplicationContext,
   application: TestApplication,
-  trigger: Trigger = 'job.failed',
+  options: RecordedEvents = {},
 ): Promise<boolean> {
-  return (await recordEvents(app, application, 1, trigger)) > 0;
+  return (await recordEvents(app, application, 1, options)) > 0;
 }
 
 /**
- * Records events in one transaction.
- * @returns number of deliveries that were queued
+ * Records events in one transaction, and publishes them.
+ * @returns number of deliveries that follow
  */
 export async function recordEvents(
   app: INestApplicationContext,
   application: TestApplication,
   count: number,
-  trigger: Trigger = 'job.failed',
+  { trigger = 'job.failed', accountId }: RecordedEvents = {},
 ): Promise<number> {
   const ids = Array.from({ length: count }, newId);
   const changes = ids.map((id): ChangeRecord => ({
     applicationId: application.id,
-    accountId: newId(),
+    accountId: accountId ?? newId(),
     object: 'job_status',
     objectId: id,
     event: 'modify',
@@ -74,14 +84,15 @@ export async function recordEvents(
       attributes: { job_status_id: id, extras: { reason: 'ümlaut' } },
     },
   }));
-  // Counted before a worker can have delivered them.
-  return app.get(Database).transaction(async (sql) => {
+  const database = app.get(Database);
+  const wanted = await database.transaction(async (sql) => {
     await recordChanges(sql, changes);
-    const queued = await sql.query(
-      `select from hook_job h cross join unnest(h.event_id || h.more_events) q(id)
-       join webhook_event e on e.id = q.id where e.dedupe = any($1)`,
+    const deliveries = await sql.query(
+      `select from webhook_event e join webhook w on w.state <> 'inactive' and ${wants('w', 'e')} where e.dedupe = any($1)`,
       [ids.map((id) => `test:${id}`)],
     );
-    return queued.length;
+    return deliveries.length;
   });
+  await publishEvents(database);
+  return wanted;
 }

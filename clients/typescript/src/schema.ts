@@ -62,6 +62,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/a/{client_id}/accounts/{id}/completeness": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Prove for each day that nothing of an account is missing
+         * @description Compares the messages that the provider listed in the last audit, the messages that are stored here, their events, and what became of these at each webhook that is not inactive. Differences are counted and named.
+         */
+        get: operations["Completeness_get"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/a/{client_id}/accounts/{id}/downgrade": {
         parameters: {
             query?: never;
@@ -298,6 +318,50 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/webhooks/{id}/secrets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the valid signing secrets of a webhook, without their values
+         * @description Oldest first, at most 5. While there are none, the client secret signs.
+         */
+        get: operations["WebhookSecrets_list"];
+        put?: never;
+        /**
+         * Create a signing secret of a webhook, which replaces the earlier ones
+         * @description The new secret signs `webhook-signature` at once. The secrets before it sign as well for `previous_expires_in` seconds, so that a receiver with either can check deliveries. With the first secret of a webhook this holds for the client secret. `X-Nylas-Signature` is always made with the client secret.
+         */
+        post: operations["WebhookSecrets_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/webhooks/{id}/secrets/{secret_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a signing secret of a webhook
+         * @description It signs nothing more. After the last one, the client secret signs again.
+         */
+        delete: operations["WebhookSecrets_delete"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3722,6 +3786,200 @@ export interface components {
              */
             remove_conclusion_phrases?: boolean;
         };
+        /**
+         * @example {
+         *       "account_id": "019aa1b2-0000-7000-8000-000000000001",
+         *       "audit": {
+         *         "checked_at": 1700000000,
+         *         "contacts": {
+         *           "changed": 0,
+         *           "checked": 200,
+         *           "missing": 0,
+         *           "repaired": 0,
+         *           "skipped": 0,
+         *           "surplus": 0
+         *         },
+         *         "differences_found": 0,
+         *         "events": {
+         *           "changed": 0,
+         *           "checked": 500,
+         *           "missing": 0,
+         *           "repaired": 0,
+         *           "skipped": 0,
+         *           "surplus": 0
+         *         },
+         *         "folders_skipped": 0,
+         *         "messages_checked": 10000,
+         *         "misplaced": 0,
+         *         "missing": 0,
+         *         "repaired": 0,
+         *         "surplus": 0,
+         *         "unrepaired": 0
+         *       },
+         *       "complete": false,
+         *       "days": [
+         *         {
+         *           "complete": false,
+         *           "day": "2026-11-28",
+         *           "deliveries": [
+         *             {
+         *               "callback_url": "https://app.example.com/hooks/mail",
+         *               "dropped": 0,
+         *               "handed_over": 400,
+         *               "kind": "messages",
+         *               "lost_event_ids": [],
+         *               "state": "failing",
+         *               "unaccounted": 0,
+         *               "waiting": 9,
+         *               "wanted": 409,
+         *               "webhook_id": "019aa1b2-0000-7000-8000-000000000002"
+         *             }
+         *           ],
+         *           "messages": {
+         *             "audited_at": 1795860000,
+         *             "expected_events": 409,
+         *             "mirror": 415,
+         *             "missing": 0,
+         *             "missing_ids": [],
+         *             "provider": 412,
+         *             "since_audit": 3,
+         *             "surplus": 0,
+         *             "surplus_ids": [],
+         *             "without_event": 0,
+         *             "without_event_ids": []
+         *           },
+         *           "reasons": [
+         *             "waiting"
+         *           ]
+         *         }
+         *       ],
+         *       "reasons": [
+         *         "waiting"
+         *       ]
+         *     }
+         */
+        Completeness: {
+            /** @description Id of the account */
+            account_id: string;
+            /** @description Result of the audits, which compare the mailbox with what is stored here (docs/audits.md); null before the first one is complete */
+            audit: {
+                /** @description When the last comparison of the whole mailbox was complete */
+                checked_at: number;
+                /** @description Contacts that the last comparison listed at the provider */
+                contacts: {
+                    /** @description How many had another content here */
+                    changed: number;
+                    /** @description Objects compared */
+                    checked: number;
+                    /** @description Of these: how many were missing here */
+                    missing: number;
+                    /** @description How many of them differed; each was repaired */
+                    repaired: number;
+                    /** @description Calendars or address books that could not be compared; tried again after a day */
+                    skipped: number;
+                    /** @description How many existed only here */
+                    surplus: number;
+                };
+                /** @description Differences found by it and by the comparisons of recent messages since then */
+                differences_found: number;
+                /** @description Events that the last comparison listed at the provider */
+                events: {
+                    /** @description How many had another content here */
+                    changed: number;
+                    /** @description Objects compared */
+                    checked: number;
+                    /** @description Of these: how many were missing here */
+                    missing: number;
+                    /** @description How many of them differed; each was repaired */
+                    repaired: number;
+                    /** @description Calendars or address books that could not be compared; tried again after a day */
+                    skipped: number;
+                    /** @description How many existed only here */
+                    surplus: number;
+                };
+                /** @description Folders that the last comparison could not list; their messages are unproven */
+                folders_skipped: number;
+                /** @description Messages that it compared */
+                messages_checked: number;
+                /** @description Messages that were in other folders here */
+                misplaced: number;
+                /** @description Of the differences: messages that were missing here */
+                missing: number;
+                /** @description Objects that differed and were corrected */
+                repaired: number;
+                /** @description Messages that existed only here */
+                surplus: number;
+                /** @description Differences that the last comparison found and could not repair */
+                unrepaired: number;
+            } | null;
+            /** @description Whether everything below is proven to be complete. What is unknown is not */
+            complete: boolean;
+            /** @description Oldest first */
+            days: {
+                /** @description Whether the day is proven to be complete */
+                complete: boolean;
+                /** @description Day in UTC */
+                day: string;
+                /** @description What became of the events of this day, by webhook and kind */
+                deliveries: {
+                    /** @description Address that is notified */
+                    callback_url: string;
+                    /** @description Given up */
+                    dropped: number;
+                    /** @description Of these, confirmed by the receiver */
+                    handed_over: number;
+                    /**
+                     * @description `messages`: `message.created`; `events`: `event.*`; `contacts`: `contact.*`
+                     * @enum {string}
+                     */
+                    kind: "messages" | "events" | "contacts";
+                    /** @description Up to 100 ids: events that were dropped or are unaccounted for */
+                    lost_event_ids: string[];
+                    /**
+                     * @description State of the object
+                     * @enum {string}
+                     */
+                    state: "active" | "inactive" | "failing" | "failed";
+                    /** @description Neither delivered nor queued nor dropped */
+                    unaccounted: number;
+                    /** @description Queued, or kept until the failed webhook is activated */
+                    waiting: number;
+                    /** @description Stored events that the webhook subscribes to */
+                    wanted: number;
+                    /** @description Id of the webhook */
+                    webhook_id: string;
+                }[];
+                /** @description Messages received on this day, with drafts */
+                messages: {
+                    /** @description When the last audit of this day began; null: the day was never audited */
+                    audited_at: number | null;
+                    /** @description Messages that need an event `message.created`; null: no webhook wants it */
+                    expected_events: number | null;
+                    /** @description Messages of the day that are stored here now and known to the provider */
+                    mirror: number;
+                    /** @description Messages that were stored here or listed in the audit and are lost here */
+                    missing: number;
+                    /** @description Up to 100 ids: missing messages */
+                    missing_ids: string[];
+                    /** @description Messages of the day that the provider listed in that audit; null without one */
+                    provider: number | null;
+                    /** @description Of these, messages that came after the audit, so the provider is not asked */
+                    since_audit: number;
+                    /** @description Messages that are stored here and that the provider did not list */
+                    surplus: number;
+                    /** @description Up to 100 ids: surplus messages */
+                    surplus_ids: string[];
+                    /** @description Of these, messages of which no event is stored */
+                    without_event: number;
+                    /** @description Up to 100 ids: messages without an event */
+                    without_event_ids: string[];
+                };
+                /** @description Why the day is not complete; empty if it is complete (docs/completeness.md) */
+                reasons: ("never_audited" | "audit_overdue" | "folders_skipped" | "collections_skipped" | "unrepaired" | "missing" | "surplus" | "without_event" | "waiting" | "dropped" | "unaccounted")[];
+            }[];
+            /** @description Why the account is not complete; empty if it is complete (docs/completeness.md) */
+            reasons: ("never_audited" | "audit_overdue" | "folders_skipped" | "collections_skipped" | "unrepaired" | "missing" | "surplus" | "without_event" | "waiting" | "dropped" | "unaccounted")[];
+        };
         Conferencing: {
             /** @description Present only until the meeting is created */
             autocreate?: {
@@ -5520,6 +5778,39 @@ export interface components {
              *     ]
              */
             from_domains?: string[] | null;
+        };
+        /**
+         * @example {
+         *       "previous_expires_in": 86400
+         *     }
+         */
+        CreateWebhookSecret: {
+            /**
+             * @description Seconds for which the secrets before it sign as well; 0: they end at once. Default: 86400, a day; at most 30 days
+             * @example 86400
+             */
+            previous_expires_in?: number | null;
+        };
+        /**
+         * @example {
+         *       "created_at": 1795255200,
+         *       "expires_at": null,
+         *       "id": "019aa1b2-0000-7000-8000-000000000004",
+         *       "previous_expires_at": 1795341600,
+         *       "secret": "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD8Pr8Lt9c5zE="
+         *     }
+         */
+        CreatedWebhookSecret: {
+            /** @description When it was created, in Unix seconds */
+            created_at: number;
+            /** @description From then on it signs nothing; null: it signs until it is replaced or deleted */
+            expires_at: number | null;
+            /** @description Id of the object */
+            id: string;
+            /** @description Until then the secrets before it sign as well, or the client secret if there were none. Secrets that end earlier keep their end */
+            previous_expires_at: number;
+            /** @description `whsec_` and the base64 text of the 32 bytes that sign (Standard Webhooks). Shown only in this response */
+            secret: string;
         };
         /**
          * @example {
@@ -13097,11 +13388,15 @@ export interface components {
         };
         /**
          * @example {
+         *       "account_id": "019aa1b2-0000-7000-8000-000000000001",
          *       "attempt": 2,
+         *       "deltas": 1,
          *       "detail": "no complete response within 10000 ms",
          *       "event_id": "019aa1b2-0000-7000-8000-000000000002",
+         *       "first_sequence": 4711,
          *       "http_status": null,
          *       "id": "019aa1b2-0000-7000-8000-000000000003",
+         *       "last_sequence": 4711,
          *       "next_attempt_at": 1795255512,
          *       "outcome": "retry",
          *       "started_at": 1795255200,
@@ -13110,16 +13405,24 @@ export interface components {
          *     }
          */
         WebhookDelivery: {
+            /** @description Account of the events */
+            account_id: string | null;
             /** @description 1 for the first */
             attempt: number;
-            /** @description Why the event was not delivered */
+            /** @description How many events the request had */
+            deltas: number;
+            /** @description Why the events were not delivered */
             detail: string | null;
-            /** @description The `webhook-id` header of the delivery */
+            /** @description The first event of the request; with one delta, also its `webhook-id` header */
             event_id: string;
+            /** @description `sequence` of the first event */
+            first_sequence: number | null;
             /** @description Null if there was no response */
             http_status: number | null;
             /** @description Id of the object */
             id: string;
+            /** @description `sequence` of the last event */
+            last_sequence: number | null;
             /** @description When the next attempt is due, in Unix seconds; null: there is none */
             next_attempt_at: number | null;
             /**
@@ -13148,6 +13451,21 @@ export interface components {
             folders?: string[];
             /** @description Only messages from these domains */
             from_domains?: string[];
+        };
+        /**
+         * @example {
+         *       "created_at": 1795255200,
+         *       "expires_at": null,
+         *       "id": "019aa1b2-0000-7000-8000-000000000004"
+         *     }
+         */
+        WebhookSecret: {
+            /** @description When it was created, in Unix seconds */
+            created_at: number;
+            /** @description From then on it signs nothing; null: it signs until it is replaced or deleted */
+            expires_at: number | null;
+            /** @description Id of the object */
+            id: string;
         };
         /**
          * @description When the event takes place: a moment, a span of time, a day, or days
@@ -13696,6 +14014,79 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Success"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Completeness_get: {
+        parameters: {
+            query?: {
+                /**
+                 * @description How many days (UTC), today included; default 7
+                 * @example 7
+                 */
+                days?: number;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the account
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Completeness"];
                 };
             };
             /** @description The request is invalid; the message names the field */
@@ -15006,6 +15397,225 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["WebhookDelivery"][];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    WebhookSecrets_list: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookSecret"][];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    WebhookSecrets_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CreateWebhookSecret"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedWebhookSecret"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    WebhookSecrets_delete: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Id of the signing secret
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                secret_id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Success"];
                 };
             };
             /** @description The request is invalid; the message names the field */

@@ -38,7 +38,7 @@ export function toAccountView(
   };
 }
 
-const toMirrorView = (result: AuditResult | null): AccountView['mirror'] =>
+export const toMirrorView = (result: AuditResult | null): AccountView['mirror'] =>
   result && {
     checked_at: result.checkedAt,
     messages_checked: result.messagesChecked,

@@ -14,5 +14,6 @@ import { ApplicationAccountsService } from './application-accounts.service.ts';
   imports: [GrantsModule, ProvidersModule],
   controllers: [AccountController, ApplicationAccountsController],
   providers: [AccountService, ApplicationAccountsService],
+  exports: [ApplicationAccountsService],
 })
 export class AccountsModule {}

@@ -23,7 +23,8 @@ const collectionResult = (what: string) =>
     })
     .describe(`${what} that the last comparison listed at the provider`);
 
-const mirror = z
+/** Result of the audits of an account. */
+export const mirrorView = z
   .object({
     checked_at: z
       .number()
@@ -53,7 +54,8 @@ const mirror = z
   .describe(
     'Result of the audits, which compare the mailbox with what is stored here (docs/audits.md); null before the first one is complete',
   );
-const mirrorExample = {
+/** An example of `mirrorView`. */
+export const mirrorExample = {
   checked_at: 1_700_000_000,
   messages_checked: 10_000,
   differences_found: 0,
@@ -83,7 +85,7 @@ export const accountView = z
     sync_state: z.enum(SYNC_STATES).describe('`running` is healthy'),
     linked_at: z.number().int(),
     billing_state: z.enum(BILLING_STATES),
-    mirror,
+    mirror: mirrorView,
   })
   .meta({
     id: 'Account',
@@ -128,7 +130,7 @@ export const applicationAccountView = z
       .describe(
         'Why messages wait, if the operator of the server has paused sending (docs/outbox-reference.md); null otherwise',
       ),
-    mirror,
+    mirror: mirrorView,
   })
   .meta({
     id: 'ApplicationAccount',

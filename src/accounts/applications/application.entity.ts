@@ -14,6 +14,13 @@ const ApplicationSchema = defineEntity({
     secretHash: p.blob().unique(),
     /** The client secret, encrypted. It is needed to sign webhook deliveries. */
     secretSealed: p.text(),
+    /**
+     * Hash and encrypted text of the client secret before the last rotation, and until when both
+     * are valid; `null` if that secret was refused at once, or its time is over (ADR 0151).
+     */
+    previousSecretHash: p.blob().nullable(),
+    previousSecretSealed: p.text().nullable(),
+    previousSecretUntil: p.datetime().columnType('timestamptz').nullable(),
     plan: p.enum(PLANS),
     /** Names of `APPLICATION_FEATURES`. */
     features: p.array(),

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { LockMode } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { Scope } from '../../platform/auth/scopes.ts';
 import { changedFields, recordAudit } from '../../platform/audit/record-audit.ts';
@@ -90,23 +91,31 @@ export class ApplicationsService {
   }
 
   /**
-   * Creates a new secret. The old one is refused from the commit on, and webhooks are signed with
-   * the new one.
+   * Creates a new secret, which signs webhooks from the commit on.
+   * @param keepOldSeconds how long requests with the old secret are still accepted and the old
+   *   secret signs `webhook-signature` as well; 0: it is refused from the commit on. A secret that
+   *   was rotated before is refused in any case.
    * @throws {NotFoundError}
    */
-  rotateSecret(clientId: string): Promise<ApplicationWithSecret> {
+  rotateSecret(clientId: string, keepOldSeconds = 0): Promise<ApplicationWithSecret> {
     return this.em.transactional(async (em) => {
-      const application = await this.#byClientId(em, clientId);
+      const lockMode = LockMode.PESSIMISTIC_WRITE;
+      const application = await this.#byClientId(em, clientId, { lockMode, refresh: true });
       const clientSecret = randomBase36(SECRET_LENGTH);
-      application.secretHash = hashToken(clientSecret);
-      application.secretSealed = sealApplicationSecret(
-        this.secretBox,
-        application.id,
-        clientSecret,
-      );
-      application.updatedAt = this.clock.now();
+      const now = this.clock.now();
+      const keeps = keepOldSeconds > 0;
+      const until = keeps ? new Date(now.getTime() + keepOldSeconds * 1_000) : null;
+      em.assign(application, {
+        previousSecretHash: keeps ? application.secretHash : null,
+        previousSecretSealed: keeps ? application.secretSealed : null,
+        previousSecretUntil: until,
+        secretHash: hashToken(clientSecret),
+        secretSealed: sealApplicationSecret(this.secretBox, application.id, clientSecret),
+        updatedAt: now,
+      });
       await em.flush();
-      await record(em, application, 'application.rotate-secret');
+      const kept = until ? { oldSecretUntil: until } : {};
+      await record(em, application, 'application.rotate-secret', kept);
       return { application, clientSecret };
     });
   }
@@ -155,10 +164,14 @@ export class ApplicationsService {
     return application;
   }
 
-  async #byClientId(em: EntityManager, clientId: string): Promise<Application> {
+  async #byClientId(
+    em: EntityManager,
+    clientId: string,
+    options: { lockMode?: LockMode.PESSIMISTIC_WRITE; refresh?: boolean } = {},
+  ): Promise<Application> {
     const application = clientId.includes('\0')
       ? null
-      : await em.findOne(Application, { clientId });
+      : await em.findOne(Application, { clientId }, options);
     if (!application) throw new NotFoundError('application', clientId);
     return application;
   }

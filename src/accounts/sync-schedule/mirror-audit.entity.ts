@@ -23,6 +23,11 @@ export interface AuditRound {
   cursor: string | null;
   /** When the listing of the first folder began; `null` before it. */
   folderBeganAt: string | null;
+  /**
+   * True if the listed ids are noted for the days of messages; absent in an audit that a release
+   * without these has begun.
+   */
+  notesDays?: boolean;
   /** Number of ids listed so far. */
   checked: number;
   /** Number of proven differences so far, and how many of them were repaired. */

@@ -11,6 +11,7 @@ import {
 } from '../../accounts/grants/credentials/grant-secrets.ts';
 import { integrationSecretContext } from '../../accounts/integrations/integration-secrets.ts';
 import { relaySettingsContext } from '../../mail/relay/relay-secrets.ts';
+import { webhookSecretContext } from '../../platform/webhooks/secrets/endpoint-secret.ts';
 
 /**
  * A column of encrypted values. `context` returns the context that the value of a row is bound to.
@@ -26,6 +27,8 @@ export interface SealedColumn {
 /** Every column of the schema with encrypted values. */
 export const SEALED_COLUMNS: readonly SealedColumn[] = [
   { table: 'application', column: 'secret_sealed', context: applicationSecretContext },
+  { table: 'application', column: 'previous_secret_sealed', context: applicationSecretContext },
+  { table: 'webhook_secret', column: 'secret_sealed', context: webhookSecretContext },
   { table: 'integration', column: 'secret_settings_sealed', context: integrationSecretContext },
   { table: 'grant', column: 'settings_sealed', context: grantSettingsContext },
   { table: 'grant', column: 'tokens_sealed', context: grantTokensContext },

@@ -22,6 +22,8 @@ import { pruneQuotaUse } from '../../platform/quotas/quotas.ts';
 import { pruneDeletions } from '../../operator/applications/prune-deletions.ts';
 import { pruneTableSamples } from '../../operator/capacity/prune-table-samples.ts';
 import { pruneTrackedMessages } from '../../mail/tracking/prune-tracked-messages.ts';
+import { prunePreviousSecrets } from '../../accounts/applications/prune-previous-secrets.ts';
+import { pruneWebhookSecrets } from '../../platform/webhooks/secrets/prune-webhook-secrets.ts';
 import { pruneWebhookEvidence } from '../../platform/webhooks/events/prune-webhook-evidence.ts';
 
 /**
@@ -43,6 +45,8 @@ export const MAINTENANCE_TASKS: Readonly<Record<string, MaintenanceTask>> = {
   'counts of requests': pruneRequestCounts,
   'access tokens': pruneAccessTokens,
   'sessions of operators': pruneOperatorSessions,
+  'client secrets that were replaced': prunePreviousSecrets,
+  'secrets of webhooks': pruneWebhookSecrets,
   'webhook events and attempts': pruneWebhookEvidence,
   changes: pruneChanges,
   'attempts of jobs': pruneJobAttempts,

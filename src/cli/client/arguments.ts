@@ -36,14 +36,14 @@ const FILTER = /^--([a-z][a-z0-9_]*)=(.*)$/s;
 
 /**
  * Parses the words after the method: ids, and filters that the command itself does not define. At
- * most one id is allowed, unless the method needs the id of a token too.
+ * most one id is allowed, unless the method needs the id of a part too, such as a token.
  * @param action `transfer` also allows paths: after the id for a download, or only paths for an
  *   upload
  */
 export function readArguments(
   words: readonly string[],
-  { transfer, tokenId }: Pick<Action, 'transfer' | 'tokenId'> = {},
-): { id?: string; tokenId?: string; paths: string[]; filters: [string, string][] } {
+  { transfer, partId }: Pick<Action, 'transfer' | 'partId'> = {},
+): { id?: string; partId?: string; paths: string[]; filters: [string, string][] } {
   const filters: [string, string][] = [];
   const ids: string[] = [];
   for (const word of words) {
@@ -56,7 +56,7 @@ export function readArguments(
   if (transfer === 'upload') return { paths: ids, filters };
   if (transfer === 'download' && ids.length <= 2)
     return { id: ids[0], paths: ids.slice(1), filters };
-  if (tokenId && ids.length <= 2) return { id: ids[0], tokenId: ids[1], paths: [], filters };
+  if (partId && ids.length <= 2) return { id: ids[0], partId: ids[1], paths: [], filters };
   if (ids.length > 1)
     throw new ApiCommandError(
       `Only one id is allowed; separate several ids with commas: ${ids.join(',')}`,

@@ -64,7 +64,7 @@ const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\'
 /** Names that a placeholder of the arguments has in an example. */
 function wordsOf(action: Action): string[] {
   const words = action.id === 'required' ? ['<id>'] : [];
-  if (action.tokenId) words.push('<token_id>');
+  if (action.partId) words.push(`<${action.partId}>`);
   if (action.transfer === 'upload') words.push('report.pdf');
   if (action.transfer === 'download') words.push('file.bin');
   return words;

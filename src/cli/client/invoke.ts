@@ -64,13 +64,13 @@ function assertKnownRequest({ action, id, query, body }: ApiRequest, document: A
 /** Refuses words and flags that the method does not take. */
 function checkWords(
   { groupName, action, flags }: Invocation,
-  { id, tokenId, paths }: ReturnType<typeof readArguments>,
+  { id, partId, paths }: ReturnType<typeof readArguments>,
 ): void {
   if (action.id === 'required' && !id)
     throw new ApiCommandError('This method needs an id: carillon-api <group> <method> <id>');
-  if (action.tokenId && !tokenId)
+  if (action.partId && !partId)
     throw new ApiCommandError(
-      'This method also needs the id of a token: carillon-api <group> <method> <id> <token_id>',
+      `This method also needs the ${action.partId}: carillon-api <group> <method> <id> <${action.partId}>`,
     );
   if (!action.id && id) throw new ApiCommandError(`This method takes no id (${id})`);
   if (flags.raw && (groupName !== 'messages' || !id))
@@ -130,7 +130,7 @@ async function writeAll(
 
 async function requestOf(
   { group, action, flags }: Invocation,
-  { id, tokenId, filters }: ReturnType<typeof readArguments>,
+  { id, partId, filters }: ReturnType<typeof readArguments>,
 ): Promise<ApiRequest> {
   const paging = (['limit', 'offset'] as const).flatMap((key): [string, string][] =>
     flags[key] === undefined ? [] : [[key, flags[key]]],
@@ -139,7 +139,7 @@ async function requestOf(
     action,
     credentials: group.credentials ?? 'access token',
     id,
-    tokenId,
+    partId,
     query: [...paging, ...readPairs('--query', flags.query ?? []), ...filters],
     body: action.body ? await readBody(flags.body) : undefined,
     raw: flags.raw,

@@ -32,7 +32,7 @@ function addMethod(
     .command(method)
     .description(`${action.summary} (${action.verb} ${action.path})`)
     .usage(
-      `${action.id ? `${placeholder} ` : ''}${action.tokenId ? '<token_id> ' : ''}${PATHS[action.transfer ?? 'none']}[flags] [--filter=value …]`,
+      `${action.id ? `${placeholder} ` : ''}${action.partId ? `<${action.partId}> ` : ''}${PATHS[action.transfer ?? 'none']}[flags] [--filter=value …]`,
     )
     .argument('[words...]')
     .allowUnknownOption()
@@ -52,7 +52,7 @@ function addGroup(program: Command, [name, group]: [string, Group], perform: Per
     .description(group.summary)
     .configureHelp({
       subcommandTerm: (method) =>
-        [method.name(), /^[<[]id[>\]]( <token_id>)?/.exec(method.usage())?.[0]].join(' '),
+        [method.name(), /^[<[]id[>\]]( <\w+_id>)?/.exec(method.usage())?.[0]].join(' '),
     });
   for (const method of Object.keys(group.actions))
     addMethod(command, [name, group], method, perform);

@@ -19,7 +19,7 @@ export interface ApiRequest {
   action: Action;
   credentials: Credentials;
   id?: string;
-  tokenId?: string;
+  partId?: string;
   query: readonly (readonly [string, string])[];
   /** JSON text. */
   body?: string;
@@ -60,10 +60,10 @@ function authorization(credentials: Credentials, settings: ApiSettings): string 
 }
 
 function addressOf(request: ApiRequest, settings: ApiSettings): URL {
-  const { action, id, tokenId = '', query, credentials } = request;
+  const { action, id, partId = '', query, credentials } = request;
   // Several ids separated by commas are one path segment, so commas are not encoded.
   const segment = id && encodeURIComponent(id).replaceAll('%2C', ',');
-  let target = action.path.replace('{token_id}', encodeURIComponent(tokenId));
+  let target = action.path.replace(`{${action.partId}}`, encodeURIComponent(partId));
   if (target.includes('{client_id}')) {
     target = target.replace(
       '{client_id}',

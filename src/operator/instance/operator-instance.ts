@@ -1,4 +1,4 @@
-import { DELIVERIES_OF_ROW } from '../../platform/webhooks/events/queued-events.ts';
+import { eventsOfRow } from '../../platform/webhooks/events/queued-events.ts';
 import { pauseWebhooks } from '../../platform/webhooks/pause-webhooks.ts';
 import { ConflictError } from '../../platform/base/errors/domain-error.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
@@ -53,11 +53,11 @@ export interface InstanceReport {
   active_webhooks: number;
 }
 
-/** SQL of how many items a row of a queue has: a row of `hook_job` can have several deliveries. */
+/** SQL of how many items a row of a queue has: a lane of `hook_job` can have several events. */
 const QUEUES = {
   messages: { table: 'send_job', items: '1' },
   reminders: { table: 'reminder_job', items: '1' },
-  deliveries: { table: 'hook_job', items: DELIVERIES_OF_ROW },
+  deliveries: { table: 'hook_job', items: eventsOfRow('hook_job') },
   provider_writes: { table: 'provider_job', items: '1' },
 } as const;
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
-import { queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
+import { isAbout, queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
 import { isOpen, type JobFacts } from './job-rows.ts';
 import type { JobAttemptInfo, JobSummary, TimelineEntry } from './job-types.ts';
 
@@ -23,7 +23,7 @@ const WEBHOOKS = `
   select e.type as trigger, w.callback_url as url, a.attempt, a.started_at as at, a.http_status as "httpStatus",
     a.outcome, a.detail, a.response, e.created_at as "createdAt", q.run_at as "nextAt"
   from webhook_event e
-  left join webhook_attempt a on a.event_id = e.id
+  left join webhook_attempt a on ${isAbout('a', 'e')}
   left join lateral (
     select x.id as webhook_id, q.run_at from webhook x cross join lateral ${queuedEvents('x.id')} q
     where a.id is null and x.application_id = e.application_id and q.event_id = e.id) q on true

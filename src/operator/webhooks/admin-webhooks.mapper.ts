@@ -83,6 +83,10 @@ export function toAttemptView(attempt: WebhookAttemptInfo): OperatorAttemptView 
   return {
     id: attempt.id,
     event_id: attempt.eventId,
+    account_id: attempt.accountId,
+    deltas: attempt.deltas,
+    first_sequence: attempt.firstSequence,
+    last_sequence: attempt.lastSequence,
     trigger: attempt.trigger,
     attempt: attempt.attempt,
     started_at: toUnixSeconds(attempt.startedAt),

@@ -152,6 +152,10 @@ export const operatorAttempt = z
   .object({
     id: z.string(),
     event_id: z.string().describe('The `webhook-id` header of the delivery'),
+    account_id: z.string().nullable().describe('Account of the events'),
+    deltas: z.number().int().describe('How many events the request had'),
+    first_sequence: z.number().int().nullable().describe('`sequence` of the first event'),
+    last_sequence: z.number().int().nullable().describe('`sequence` of the last event'),
     trigger: z.string().nullable().describe('Null once the event is no longer stored (7 days)'),
     attempt: z.number().int(),
     started_at: z.number().int(),
@@ -176,6 +180,10 @@ export const operatorAttempt = z
     example: {
       id: '019aa1b2-0000-7000-8000-000000000003',
       event_id: '019aa1b2-0000-7000-8000-000000000002',
+      account_id: '019aa1b2-0000-7000-8000-000000000001',
+      deltas: 1,
+      first_sequence: 4711,
+      last_sequence: 4711,
       trigger: 'job.failed',
       attempt: 2,
       started_at: 1_899_990_000,

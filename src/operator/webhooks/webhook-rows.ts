@@ -2,7 +2,11 @@ import { Conditions } from '../../platform/database/conditions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import { wants } from '../../platform/webhooks/events/matching.ts';
-import { DELIVERIES_OF_ROW, queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
+import {
+  isAbout,
+  isDelivered,
+  queuedEvents,
+} from '../../platform/webhooks/events/queued-events.ts';
 import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
 import { countOf, MOST_COUNTED } from '../search/search-limit.ts';
 import type {
@@ -38,9 +42,8 @@ const COLUMNS = `
     case when w.failures > 0 then (
       select t.detail from webhook_attempt t where t.webhook_id = w.id and t.outcome <> 'delivered' order by t.id desc limit 1) end
   ) as "lastFailure",
-  (select coalesce(sum(q.deliveries), 0)::int
-   from (select ${DELIVERIES_OF_ROW} as deliveries from hook_job q where q.webhook_id = w.id limit ${MOST_COUNTED + 1}) q) as backlog,
-  (select q.due_at from hook_job q where q.webhook_id = w.id order by q.event_id limit 1) as "oldestDueAt",
+  (select count(*)::int from (select from ${queuedEvents('w.id')} q limit ${MOST_COUNTED + 1}) q) as backlog,
+  (select min(q.due_at) from hook_job q where q.webhook_id = w.id) as "oldestDueAt",
   w.created_at as "createdAt"`;
 
 type WebhookRow = Omit<WebhookSummary, 'backlogIsMore'>;
@@ -120,7 +123,8 @@ export async function readWebhook(
 }
 
 const ATTEMPT = `
-  a.id, a.event_id as "eventId", e.type as trigger, a.attempt, a.started_at as "startedAt", a.took_ms as "tookMs",
+  a.id, a.event_id as "eventId", a.account_id as "accountId", a.deltas, a.first_seq as "firstSequence",
+  a.last_seq as "lastSequence", e.type as trigger, a.attempt, a.started_at as "startedAt", a.took_ms as "tookMs",
   a.http_status as "httpStatus", a.outcome, a.detail, a.response, a.next_at as "nextAt"`;
 
 /** Newest first. */
@@ -133,7 +137,13 @@ export function readAttempts(
   const conditions = new Conditions();
   conditions.add(`a.webhook_id = ${conditions.value(webhookId)}`);
   if (outcome !== undefined) conditions.add(`a.outcome = ${conditions.value(outcome)}`);
-  if (eventId !== undefined) conditions.add(`a.event_id = ${conditions.value(eventId)}`);
+  if (eventId !== undefined) {
+    // The event itself is stored for a shorter time than its attempts.
+    const id = conditions.value(eventId);
+    conditions.add(
+      `a.event_id = ${id} or exists (select from webhook_event x where x.id = ${id} and ${isAbout('a', 'x')})`,
+    );
+  }
   if (since) conditions.add(`a.id >= ${conditions.value(firstIdAt(since))}::uuid`);
   if (until) conditions.add(`a.id < ${conditions.value(firstIdAt(until))}::uuid`);
   if (before !== null) conditions.add(`a.id < ${conditions.value(before)}::uuid`);
@@ -165,8 +175,7 @@ const REPLAYABLE = `
   select count(*)::int as matched, count(*) filter (where q.state <> ${ROW_WAITING})::int as running
   from webhook w join webhook_event e on ${wants('w', 'e')}
   left join ${queuedEvents('$1')} q on q.event_id = e.id
-  where w.id = $1 and e.id > $2 and not ($3 and exists (
-    select from webhook_attempt a where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered'))`;
+  where w.id = $1 and e.id > $2 and not ($3 and ${isDelivered('w', 'e')})`;
 
 /** Counts the stored events that a replay would send, and those that are being sent now. */
 export async function countReplayable(

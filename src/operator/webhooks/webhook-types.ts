@@ -56,12 +56,18 @@ export interface AttemptFilter {
   until?: Date | undefined;
 }
 
-/** One attempt to deliver one event. */
+/** One request to a webhook. */
 export interface WebhookAttemptInfo {
   id: string;
-  /** The `webhook-id` header. */
+  /** The first event of the request. */
   eventId: string;
-  /** `null` once the event itself is no longer stored. */
+  /** Account of the events and their numbers; `null`: they have none. */
+  accountId: string | null;
+  firstSequence: number | null;
+  lastSequence: number | null;
+  /** How many events the request had. */
+  deltas: number;
+  /** That of the first event; `null` once it is no longer stored. */
   trigger: string | null;
   attempt: number;
   startedAt: Date;

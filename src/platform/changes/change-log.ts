@@ -4,7 +4,7 @@ import { toUnixSeconds } from '../base/time/unix-seconds.ts';
 import { signals, wakeAfterCommit } from '../work/signals.ts';
 import { columnsOf, afterCommit, type Sql } from '../database/sql.ts';
 import { currentTraceparent } from '../tracing/traceparent.ts';
-import { withDeliveries, queueDeliveries } from '../webhooks/delivery/queue-deliveries.ts';
+import { storeEvents, withEvents } from '../webhooks/events/store-events.ts';
 import type { Trigger } from '../webhooks/webhook-state.ts';
 import { writerKey } from '../database/writer-keys.ts';
 import { webhookOf } from './usual-webhooks.ts';
@@ -67,9 +67,6 @@ export interface ChangeWebhook {
   fromDomains?: readonly string[];
 }
 
-/** Deliveries due within this many milliseconds count as due now. */
-const SOON_MS = 5;
-
 /** An account needs one of these scopes for webhooks about an object; absent: it needs none. */
 const WEBHOOK_SCOPES: Readonly<Partial<Record<ChangeObject, readonly Scope[]>>> = {
   message: SCOPES_FOR.mailWebhooks,
@@ -85,7 +82,6 @@ const WEBHOOK_SCOPES: Readonly<Partial<Record<ChangeObject, readonly Scope[]>>> 
 
 const UNLOGGED: readonly ChangeObject[] = ['job_status', 'account', 'grant', 'reminder', 'quota'];
 
-/** The exact bytes that subscribers receive. */
 function webhookBody(change: ChangeRecord, webhook: ChangeWebhook): Buffer {
   const delta = {
     date: toUnixSeconds(change.at),
@@ -105,14 +101,14 @@ function webhookBody(change: ChangeRecord, webhook: ChangeWebhook): Buffer {
 
 // The lock that announces this writer (writer-keys.ts) must be taken before the numbers are
 // drawn. `count(*)` from `writing` enforces that order.
-const RECORD = withDeliveries(`
+const RECORD = withEvents(`
   writing as materialized (
     select pg_advisory_xact_lock_shared(${writerKey('a.id', 'change_seq_seq')})
-    from (select distinct id from unnest($13::uuid[]) g(id)) a),
+    from (select distinct id from unnest($11::uuid[]) g(id)) a),
   logged as (
     insert into change (account_id, object, object_id, event)
     select x.* from (select count(*) from writing) seen,
-      unnest($13::uuid[], $14::text[], $15::uuid[], $16::text[]) x(account_id, object, object_id, event))`);
+      unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[]) x(account_id, object, object_id, event))`);
 
 /** A change with the webhook to send about it. */
 interface Notice {
@@ -143,9 +139,9 @@ async function noticesOf(sql: Sql, changes: readonly ChangeRecord[]): Promise<No
 }
 
 /**
- * Writes changes to the log and queues their webhook deliveries, in the caller's transaction and
- * one round trip; two if there are over 100 webhooks. Changes of an account's objects are sent to
- * subscribers only if its scopes allow that. After the commit, clients that wait for changes of
+ * Writes changes to the log and stores the events of their webhooks, in the caller's transaction
+ * and one round trip; two if there are over 100 events. Changes of an account's objects are sent
+ * to subscribers only if its scopes allow that. After the commit, clients that wait for changes of
  * these accounts and the dispatcher of deliveries are notified.
  */
 export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]): Promise<void> {
@@ -172,10 +168,10 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
       traceparent: change.traceparent ?? current,
     };
   });
-  const waitMs = await queueDeliveries(sql, RECORD, events, [
+  const stored = await storeEvents(sql, RECORD, events, [
     ...columnsOf(logged, 'accountId', 'object', 'objectId', 'event'),
   ]);
-  if (waitMs !== null) wakeAfterCommit(sql, 'hook', waitMs > SOON_MS ? waitMs : 0);
+  if (stored) wakeAfterCommit(sql, 'hook');
   const accounts = [...new Set(logged.map(({ accountId }) => accountId))];
   if (accounts.length > 0)
     afterCommit(sql, () => signals.send({ kind: 'changed', accounts, elsewhere: false }));

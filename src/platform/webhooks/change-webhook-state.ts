@@ -2,7 +2,9 @@ import { firstIdAt } from '../base/ids/ids.ts';
 import { assertTransition } from '../base/state/transitions.ts';
 import type { Sql } from '../database/sql.ts';
 import { lockDeliveries } from './delivery/delivery.repository.ts';
-import { requeueUndelivered } from './events/requeue-events.ts';
+import { resetGate } from '../work/gates/rate-gates.ts';
+import { requeueWithoutLane } from './events/requeue-events.ts';
+import { resumeDeliveries } from './delivery/lane.repository.ts';
 import { type OwnerState, WEBHOOK_TRANSITIONS, type WebhookState } from './webhook-state.ts';
 
 /** How far back a failed webhook gets its missed events when it is activated again. */
@@ -45,7 +47,10 @@ export async function changeWebhookState(
   await sql.query(WRITE, [id, to, subscribedAt, at]);
   if (state === 'failed' && to === 'active') {
     const since = Math.max(subscribedAt.getTime(), at.getTime() - REPLAY_MS);
-    await requeueUndelivered(sql, id, firstIdAt(new Date(since)));
+    const afterId = firstIdAt(new Date(since));
+    await resumeDeliveries(sql, id, afterId);
+    await requeueWithoutLane(sql, id, afterId);
+    await resetGate(sql, id);
   }
   return true;
 }

@@ -1,9 +1,9 @@
 import { idsOf, type Sql } from '../database/sql.ts';
+import { endLanes } from './delivery/lane.repository.ts';
 import { forgetRateGates } from '../work/gates/rate-gates.ts';
 
 // In this order: attempts and deliveries are found through their webhooks. Rows that are being
-// settled are skipped; the next call finds them. It also finds the single deliveries that a trigger
-// queues for deleted rows with several (`hook_job_keeps_events`).
+// settled are skipped; the next call finds them.
 const DELIVERIES = `
   delete from hook_job where id = any(array(
     select j.id from webhook w join hook_job j on j.webhook_id = w.id
@@ -34,6 +34,7 @@ export async function deleteWebhooksOf(
   applicationId: string,
   most: number,
 ): Promise<number> {
+  await endLanes(sql);
   for (const text of [DELIVERIES, ATTEMPTS, EVENTS]) {
     const { length } = await sql.query(text, [applicationId, most]);
     if (length > 0) return length;

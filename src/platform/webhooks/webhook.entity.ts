@@ -39,6 +39,11 @@ const WebhookSchema = defineEntity({
     failingSince: p.datetime().columnType('timestamptz').nullable(),
     /** Failed deliveries since the last success. */
     failures: p.integer().default(0),
+    /**
+     * Until when the client secret signs `webhook-signature` although the webhook has secrets of
+     * its own; `null`: it does so only while there are none (ADR 0151).
+     */
+    clientSecretUntil: p.datetime().columnType('timestamptz').nullable(),
     ...timestampColumns,
   },
 });

@@ -20,3 +20,14 @@ export class WebhookExistsError extends ConflictError {
     super('webhook.exists', 'callback_url is already used by another webhook of this application');
   }
 }
+
+/** The webhook has the most secrets that are valid at the same time. */
+export class WebhookSecretsFullError extends ConflictError {
+  /** @param most how many a webhook may have */
+  constructor(most: number) {
+    super(
+      'webhook.secrets-full',
+      `this webhook has ${most} valid secrets already, the most that it may have: delete one first`,
+    );
+  }
+}

@@ -49,6 +49,10 @@ export function toDeliveryView(attempt: StoredAttempt): DeliveryView {
   return {
     id: attempt.id,
     event_id: attempt.eventId,
+    account_id: attempt.accountId,
+    deltas: attempt.deltas,
+    first_sequence: attempt.firstSeq,
+    last_sequence: attempt.lastSeq,
     trigger: attempt.trigger,
     attempt: attempt.attempt,
     started_at: toUnixSeconds(attempt.startedAt),

@@ -127,11 +127,17 @@ export const webhookDeletedView = z
 export const listDeliveriesQuery = z.object(pageQuery);
 export type ListDeliveriesQuery = z.infer<typeof listDeliveriesQuery>;
 
-/** One attempt to deliver one event. */
+/** One request to the address of a webhook. */
 export const deliveryView = z
   .object({
     id: z.string(),
-    event_id: z.string().describe('The `webhook-id` header of the delivery'),
+    event_id: z
+      .string()
+      .describe('The first event of the request; with one delta, also its `webhook-id` header'),
+    account_id: z.string().nullable().describe('Account of the events'),
+    deltas: z.number().int().describe('How many events the request had'),
+    first_sequence: z.number().int().nullable().describe('`sequence` of the first event'),
+    last_sequence: z.number().int().nullable().describe('`sequence` of the last event'),
     trigger: z
       .string()
       .nullable()
@@ -141,7 +147,7 @@ export const deliveryView = z
     took_ms: z.number().int(),
     http_status: z.number().int().nullable().describe('Null if there was no response'),
     outcome: z.enum(['delivered', 'retry', 'dropped']),
-    detail: z.string().nullable().describe('Why the event was not delivered'),
+    detail: z.string().nullable().describe('Why the events were not delivered'),
     next_attempt_at: z.number().int().nullable(),
   })
   .meta({
@@ -149,6 +155,10 @@ export const deliveryView = z
     example: {
       id: '019aa1b2-0000-7000-8000-000000000003',
       event_id: '019aa1b2-0000-7000-8000-000000000002',
+      account_id: '019aa1b2-0000-7000-8000-000000000001',
+      deltas: 1,
+      first_sequence: 4711,
+      last_sequence: 4711,
       trigger: 'job.failed',
       attempt: 2,
       started_at: 1795255200,

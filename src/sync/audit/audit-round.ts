@@ -118,6 +118,7 @@ export function roundOf(start: RoundStart): AuditRound {
     surplusFolders: start.surplusFolders,
     cursor: null,
     folderBeganAt: null,
+    notesDays: true,
     checked: 0,
     found: 0,
     repaired: 0,

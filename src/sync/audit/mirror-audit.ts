@@ -15,6 +15,7 @@ import {
   countMirrored,
   forgetListing,
 } from '../../mail/messages/mirror/audited-messages.ts';
+import { forgetSeen, noteSeen, recordDays } from '../../mail/messages/mirror/audited-days.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
@@ -30,6 +31,7 @@ import {
   problemOf,
   roundOf,
 } from './audit-round.ts';
+import { daysOfRound, firstShownDay, startOfDay } from './audit-days.ts';
 import { CollectionAudit } from './collection-audit.ts';
 import { SECOND_PROOF_AFTER_MS } from './doubts.ts';
 import { FolderMirror } from '../folders/folder-mirror.ts';
@@ -205,6 +207,7 @@ export class MirrorAudit {
     });
     await this.claims.withClaim(claim, null, async (sql) => {
       await forgetListing(sql, accountId);
+      await forgetSeen(sql, accountId);
       await storeRound(sql, accountId, round);
     });
     return round;
@@ -232,6 +235,7 @@ export class MirrorAudit {
         if (page.cursor !== null) {
           stored = { ...round, surplusFolders, cursor: page.cursor, folderBeganAt: beganAt };
         } else {
+          await noteSeen(sql, accountId, startOfDay(firstShownDay(new Date(round.beganAt))));
           await compareListing(sql, accountId, folderId, since, new Date(beganAt));
           stored = { ...next, checked: round.checked + (await forgetListing(sql, accountId)) };
         }
@@ -277,9 +281,13 @@ export class MirrorAudit {
       kind === 'full' ? nextPoll(at, fullDays * DAY_SECONDS, Math.random()) : audit.fullAt;
     // Until an audit of everything finds nothing that it cannot repair, each audit is one.
     const fullAt = isFine ? later : recentAt;
-    await this.claims.withClaim(claim, null, (sql) =>
-      finishAudit(sql, accountId, { at, recentAt, fullAt }),
-    );
+    await this.claims.withClaim(claim, null, async (sql) => {
+      if (round.notesDays) {
+        const { days, firstShown } = daysOfRound(round);
+        await recordDays(sql, accountId, days, firstShown);
+      }
+      await finishAudit(sql, accountId, { at, recentAt, fullAt });
+    });
     if (found + skipped > 0)
       this.#log.warn(
         `account ${accountId}: the audit compared ${checked} messages with the provider, found ${found} differences (${missing} missing, ${surplus} surplus, ${misplaced} misplaced), repaired ${repaired} and could not list ${skipped} folders`,

@@ -3,7 +3,6 @@ import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.t
 import { listedIds } from '../../mail/messages/listed-messages.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { fromUnixSeconds, toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { MailPort, ReadMessage, RemoteMessage } from '../../providers/port/connector.ts';
 import { contentOf } from '../messages/fetched-messages.ts';
@@ -84,7 +83,7 @@ export class FailedMessages {
       removed: read.message ? [] : [providerId],
       // Vanished messages keep waiting for the end of a whole pass.
       more: true,
-      newsSince: fromUnixSeconds(toUnixSeconds(state.connectedAt)),
+      newsSince: state.connectedAt,
       requestedAt,
       hasVanished: state.hasVanished,
     });

@@ -2,6 +2,7 @@ import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { unannounced } from '../../platform/changes/usual-webhooks.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import { messageWebhook, type NotifiedMessage } from '../../mail/messages/message-webhooks.ts';
+import { createdKey } from '../../platform/webhooks/events/created-messages.ts';
 import { threadChanges } from '../../mail/threading/refresh-threads.ts';
 import {
   type ChangedMessage,
@@ -88,7 +89,7 @@ function created(base: Base, message: NotifiedMessage, isNews: boolean): ChangeR
   if (!isNews) return change;
   return {
     ...change,
-    webhook: messageWebhook('message.created', message, `message:${id}:created`),
+    webhook: messageWebhook('message.created', message, createdKey(id)),
   };
 }
 

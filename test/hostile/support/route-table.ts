@@ -136,6 +136,7 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'POST /a/{client_id}': secret({ audit: 'application.update' }),
   'PUT /a/{client_id}': secret({ audit: 'application.update' }),
   'GET /a/{client_id}/accounts': secret(),
+  'GET /a/{client_id}/accounts/{id}/completeness': secret(),
   'GET /a/{client_id}/accounts/{id}': secret(),
   'PUT /a/{client_id}/accounts/{id}': secret({ audit: 'account.update' }),
   'DELETE /a/{client_id}/accounts/{id}': secret({ audit: 'account.delete' }),
@@ -158,6 +159,11 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'PUT /a/{client_id}/webhooks/{id}': secret({ audit: 'webhook.update' }),
   'DELETE /a/{client_id}/webhooks/{id}': secret({ audit: 'webhook.delete' }),
   'GET /a/{client_id}/webhooks/{id}/deliveries': secret(),
+  'GET /a/{client_id}/webhooks/{id}/secrets': secret(),
+  'POST /a/{client_id}/webhooks/{id}/secrets': secret({ audit: 'webhook.create-secret' }),
+  'DELETE /a/{client_id}/webhooks/{id}/secrets/{secret_id}': secret({
+    audit: 'webhook.delete-secret',
+  }),
 
   'GET /account': account(null),
   'GET /job-statuses': account(null),

@@ -212,6 +212,10 @@ export function attemptSamples(now: Date, text: Text): WebhookAttemptInfo[] {
   const one: WebhookAttemptInfo = {
     id: `${ID}31`,
     eventId: text('evt_019aa1b2c3d4'),
+    accountId: `${ID}32`,
+    firstSequence: 4711,
+    lastSequence: 4722,
+    deltas: 12,
     trigger: 'job.failed',
     attempt: 4,
     startedAt: ago(now, 2),

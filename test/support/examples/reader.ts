@@ -37,6 +37,7 @@ const FROM_SERVER: Readonly<Record<string, string>> = {
   access_token: 'token',
   keep_access_token: 'token',
   token_id: 'token_id',
+  secret_id: 'webhook_secret',
   account_id: 'account',
   calendar_id: 'calendar',
   event_id: 'event',

@@ -172,12 +172,16 @@ const REST: readonly Step[] = [
   { try: 'GET /a/{client_id}/webhooks/{id}' },
   { try: 'PUT /a/{client_id}/webhooks/{id}' },
   { try: 'GET /a/{client_id}/webhooks/{id}/deliveries' },
+  { try: 'POST /a/{client_id}/webhooks/{id}/secrets', saves: { webhook_secret: 'id' } },
+  { try: 'GET /a/{client_id}/webhooks/{id}/secrets' },
+  { try: 'DELETE /a/{client_id}/webhooks/{id}/secrets/{secret_id}' },
 ];
 
 const ENDS: readonly Step[] = [
   { try: 'GET /a/{client_id}/ip_addresses' },
   { try: 'GET /a/{client_id}/accounts' },
   { try: 'GET /a/{client_id}/accounts/{id}' },
+  { try: 'GET /a/{client_id}/accounts/{id}/completeness' },
   { try: 'PUT /a/{client_id}/accounts/{id}' },
   { try: 'POST /a/{client_id}/accounts/{id}/token-info' },
   { try: 'POST /a/{client_id}/accounts/{id}/downgrade' },

@@ -31,6 +31,7 @@ const ACCOUNTS_BY_TOKENS = accountsBy('t.hash = any(array(select unnest($1::byte
 
 const APPLICATION_BY_CLIENT_ID = `
   select id as "applicationId", client_id as "clientId", plan, region, features, secret_hash as "secretHash",
+    case when previous_secret_until > now() then previous_secret_hash end as "previousSecretHash",
     suspended_at is not null as suspended
   from application where client_id = $1`;
 
@@ -66,6 +67,19 @@ export async function accountPrincipal(
   const { suspended, asked, agreed, ...account } = row;
   const isRefused = suspended || account.unproven || account.billingState === 'cancelled';
   return isRefused ? undefined : { kind: 'account', ...account, scopes: restrict(asked, agreed) };
+}
+
+interface SecretHashes {
+  secretHash: Buffer;
+  /** Hash of the secret before the last rotation while it is still valid; otherwise `null`. */
+  previousSecretHash: Buffer | null;
+}
+
+function isSecretOf({ secretHash, previousSecretHash }: SecretHashes, secret: string): boolean {
+  const hash = hashToken(secret);
+  // Both are compared, whichever is right.
+  const isPrevious = previousSecretHash !== null && equalHashes(previousSecretHash, hash);
+  return equalHashes(secretHash, hash) || isPrevious;
 }
 
 /** Encoding of a token's hash as a map key. */
@@ -119,10 +133,10 @@ export class StoredCredentials extends Credentials {
   ): Promise<ApplicationPrincipal | undefined> {
     if (clientId.includes('\0')) return undefined;
     const [row] = await this.database.query<
-      Omit<ApplicationPrincipal, 'kind'> & { secretHash: Buffer; suspended: boolean }
+      Omit<ApplicationPrincipal, 'kind'> & SecretHashes & { suspended: boolean }
     >(APPLICATION_BY_CLIENT_ID, [clientId]);
-    if (!row || !equalHashes(row.secretHash, hashToken(secret))) return undefined;
-    const { secretHash: _, suspended, ...application } = row;
+    if (!row || !isSecretOf(row, secret)) return undefined;
+    const { secretHash: _, previousSecretHash: __, suspended, ...application } = row;
     if (suspended) throw new ApplicationSuspendedError();
     return { kind: 'application', ...application };
   }

@@ -14,9 +14,10 @@ import {
   type Plan,
   PLANS,
 } from '../../../platform/auth/plan.ts';
+import { LONGEST_OVERLAP_SECONDS } from '../../../platform/base/secret-overlap.ts';
 import { isScope, type Scope, SCOPES } from '../../../platform/auth/scopes.ts';
 import { type Region, REGIONS } from '../../../platform/config/regions.ts';
-import { example } from '../arguments.ts';
+import { example, secondsOf } from '../arguments.ts';
 import type { AddCommands, OperatorCli } from '../cli.ts';
 import { addLists, addSteering } from './application-steering.ts';
 
@@ -66,6 +67,13 @@ function lifetimeOf(value: string): number | 'never' {
     throw new InvalidArgumentError(
       `It must be "never", or a number of seconds from ${SHORTEST_TOKEN_SECONDS} to ${LONGEST_TOKEN_SECONDS}.`,
     );
+  return seconds;
+}
+
+/** Parses a time such as `24h` to seconds. */
+function overlapOf(value: string): number {
+  const seconds = secondsOf(value);
+  if (seconds > LONGEST_OVERLAP_SECONDS) throw new InvalidArgumentError('It must be at most 30d.');
   return seconds;
 }
 
@@ -181,12 +189,18 @@ export const add: AddCommands = (group, cli) => {
     .option('--no-revoke-tokens-on-sign-in', 'keep older tokens working after a sign-in');
   group
     .command('rotate-secret <client_id>')
-    .description('create a new client secret; the old one is refused at once')
-    .addHelpText(...example('application rotate-secret <client_id>'))
-    .action(async (clientId: string) => {
+    .description('create a new client secret; the old one is refused at once, or after --keep-old')
+    .addOption(
+      new Option(
+        '--keep-old <time>',
+        'how long the old secret is accepted and signs webhooks as well: 24h or 7d, at most 30d',
+      ).argParser(overlapOf),
+    )
+    .addHelpText(...example('application rotate-secret <client_id> --keep-old=24h'))
+    .action(async (clientId: string, { keepOld }: { keepOld?: number }) => {
       const { application, clientSecret } = await withApplications(
         cli,
-        (applications) => applications.rotateSecret(clientId),
+        (applications) => applications.rotateSecret(clientId, keepOld),
         true,
       );
       cli.printObject(rowOf(application, clientSecret), SHOWN_ONCE);

@@ -43,6 +43,7 @@ const ATTEMPT_COLUMNS = [
   'started_at',
   'event_id',
   'trigger',
+  'deltas',
   'attempt',
   'outcome',
   'http_status',
@@ -142,7 +143,7 @@ function addLists(group: Command, cli: OperatorCli): void {
         'dropped',
       ]),
     )
-    .option('--event-id <id>', 'only attempts of this event (the header webhook-id)')
+    .option('--event-id <id>', 'only attempts of this event (event_id of a delta)')
     .option('--since <time>', 'only attempts since: 2h, 3d, or 2026-11-24T09:00Z', momentOf)
     .option('--until <time>', 'only attempts before, written in the same way', momentOf)
     .optionsGroup(OPTIONS)

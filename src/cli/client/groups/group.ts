@@ -1,6 +1,6 @@
 /*
- * Building blocks for the groups of `carillon-api`. Path templates contain `{id}` and
- * `{token_id}` (the positional arguments) and `{client_id}` (from the settings).
+ * Building blocks for the groups of `carillon-api`. Path templates contain `{id}`, the id of a
+ * part such as `{token_id}` (the positional arguments) and `{client_id}` (from the settings).
  */
 
 /** The credentials that a group needs. */
@@ -15,8 +15,8 @@ export interface Action {
    * path without an id is the list.
    */
   id?: 'required' | 'optional';
-  /** Whether the id of a token must follow the id. */
-  tokenId?: boolean;
+  /** Name of a second id that must follow the id, such as `token_id`; absent if there is none. */
+  partId?: string;
   body?: boolean;
   /**
    * `upload` sends local files, named by their paths. `download` writes bytes to the path after the
@@ -49,7 +49,7 @@ export function call(request: Request, summary: string, more: Partial<Action> = 
   const [verb, path] = request.split(' ', 2) as [Action['verb'], string];
   const ids = {
     id: path.includes('{id}') ? ('required' as const) : undefined,
-    tokenId: path.includes('{token_id}'),
+    partId: /\{((?!client_id)\w+_id)\}/.exec(path)?.[1],
   };
   return { verb, path, summary, ...ids, ...more };
 }

@@ -21,6 +21,11 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
       get: list(ACCOUNTS, 'accounts'),
       put: change('PUT', ACCOUNTS, 'the metadata of an account'),
       delete: remove(ACCOUNTS, 'an account'),
+      completeness: call(
+        `GET ${ACCOUNTS}/{id}/completeness`,
+        'Prove for each day that nothing of an account is missing',
+        { columns: ['account_id', 'complete', 'reasons'] },
+      ),
       upgrade: call(`POST ${ACCOUNTS}/{id}/upgrade`, 'Start billing'),
       downgrade: call(`POST ${ACCOUNTS}/{id}/downgrade`, 'Cancel it'),
       'revoke-all': call(
@@ -132,6 +137,20 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
         {
           columns: ['trigger', 'attempt', 'started_at', 'outcome', 'http_status', 'detail'],
         },
+      ),
+      secrets: call(
+        `GET ${WEBHOOKS}/{id}/secrets`,
+        'List its signing secrets, without the secrets themselves',
+        { columns: ['id', 'created_at', 'expires_at'] },
+      ),
+      'secrets:make': call(
+        `POST ${WEBHOOKS}/{id}/secrets`,
+        'Create a signing secret for it; earlier ones end',
+        { body: true, columns: ['id', 'secret', 'previous_expires_at'] },
+      ),
+      'secrets:delete': call(
+        `DELETE ${WEBHOOKS}/{id}/secrets/{secret_id}`,
+        'Delete one of its signing secrets',
       ),
     },
   },

@@ -15,6 +15,44 @@ const AuditListingSchema = defineEntity({
 export class AuditListing extends AuditListingSchema.class {}
 AuditListingSchema.setClass(AuditListing);
 
+const AuditSeenSchema = defineEntity({
+  name: 'AuditSeen',
+  tableName: 'audit_seen',
+  properties: {
+    account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
+    providerId: p.text().primary(),
+  },
+});
+
+/**
+ * A message that the provider has listed in any folder during the present audit. Only recent
+ * messages, and those that the mirror did not have.
+ */
+export class AuditSeen extends AuditSeenSchema.class {}
+AuditSeenSchema.setClass(AuditSeen);
+
+const AuditedDaySchema = defineEntity({
+  name: 'AuditedDay',
+  tableName: 'audited_day',
+  properties: {
+    account: () => p.manyToOne(Grant).primary().deleteRule('cascade'),
+    /** Day of the messages, in UTC. */
+    day: p.date().primary(),
+    /** Ids of the messages of that day that the provider listed. */
+    messageIds: p.array().columnType('uuid[]'),
+    /** When the audit began. */
+    auditedAt: p.datetime().columnType('timestamptz'),
+    /** Folders that it could not list. */
+    skipped: p.integer(),
+    /** Differences that it could not repair; their days are unknown. */
+    unrepaired: p.integer(),
+  },
+});
+
+/** What the last audit of a day has seen at the provider (ADR 0152). */
+export class AuditedDay extends AuditedDaySchema.class {}
+AuditedDaySchema.setClass(AuditedDay);
+
 const CandidateMessageSchema = defineEntity({
   name: 'CandidateMessage',
   tableName: 'candidate_message',

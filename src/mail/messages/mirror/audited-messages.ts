@@ -6,6 +6,8 @@ import { hasOpenWrite } from '../../../accounts/provider-writes/open-writes.ts';
 /** Statements that delete an account's audit together with its mirror. */
 export const AUDIT_DELETIONS = [
   'delete from audit_listing where account_id = $1',
+  'delete from audit_seen where account_id = $1',
+  'delete from audited_day where account_id = $1',
   'delete from candidate_message where account_id = $1',
 ];
 

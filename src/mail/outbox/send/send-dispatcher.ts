@@ -74,7 +74,7 @@ export class SendDispatcher implements Dispatcher<SendJobRow, SendResult, Loaded
       paused: 'paused',
       attemptAssumed: 'attempt_assumed',
     },
-    breaker: true,
+    breaker: { troubles: 5, firstStopSeconds: 30, longestStopSeconds: 15 * 60 },
     noEffectBeforeHandOff: true,
     createdAt: '(select s.created_at from job_status s where s.id = j.id)',
     attemptAssumedColumn: 'attempt_assumed',

@@ -8,7 +8,7 @@ import { OperatorAccess } from '../../access/operator-access.decorators.ts';
 import { OperatorApplications } from '../../applications/operator-applications.ts';
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
-import { actionPage, secretPage } from '../pages/action.page.ts';
+import { actionPage, rotationFields, SECRET_OVERLAPS, secretPage } from '../pages/action.page.ts';
 import {
   applicationFields,
   applicationPath,
@@ -71,7 +71,8 @@ export class ConsoleNewApplicationsController {
       section: 'applications',
       title: `Make a new client secret for ${name}?`,
       consequences:
-        'The present secret is refused at once, and webhooks are signed with the new one. Access tokens keep working. This cannot be undone.',
+        'Webhooks are signed with the new secret at once; while the present one is accepted, webhook-signature has both. Access tokens keep working. This cannot be undone.',
+      fields: rotationFields(),
       crumbs: [CRUMB, { path, label: name }],
       path: `${path}/rotate-secret`,
       button: 'Make a new secret',
@@ -83,9 +84,15 @@ export class ConsoleNewApplicationsController {
 
   @Post(':id/rotate-secret')
   @OperatorAccess('operate')
-  async rotate(@Param('id') id: string, @Res() response: Response): Promise<void> {
+  async rotate(
+    @Param('id') id: string,
+    @Body() body: Fields,
+    @Res() response: Response,
+  ): Promise<void> {
+    const overlaps = Object.keys(SECRET_OVERLAPS);
+    const keepOldSeconds = Number(choiceIn(body, 'keep_old', overlaps) ?? 0);
     const { clientId } = await this.applications.get(id);
-    const { application, clientSecret } = await this.owners.rotateSecret(clientId);
+    const { application, clientSecret } = await this.owners.rotateSecret(clientId, keepOldSeconds);
     this.#showSecret(response, application, clientSecret);
   }
 

@@ -74,6 +74,23 @@ export function secretPage(shown: ShownSecret): ConsolePage {
   };
 }
 
+/** How long a client secret is accepted after it was replaced, in seconds. Empty: not at all. */
+export const SECRET_OVERLAPS = {
+  '': 'Refuse it at once, for example if it was lost',
+  '3600': 'An hour',
+  '86400': 'A day',
+  '604800': '7 days',
+} as const;
+
+/** The field of a new client secret. */
+export const rotationFields = (): Html =>
+  html`<div>
+    <label for="keep_old">Accept the present secret for</label
+    ><select id="keep_old" name="keep_old">
+      ${Object.entries(SECRET_OVERLAPS).map(([value, text]) => html`<option value="${value}">${text}</option>`)}
+    </select>
+  </div>`;
+
 /** How long a new access token works, in seconds. Empty: as the application has set. */
 export const TOKEN_LIFETIMES = {
   '': 'As the application has set',

@@ -6,6 +6,7 @@ import {
   FAILED_AFTER_MS,
   FAILING_AFTER_MS,
   healthAfter,
+  isolationOf,
   RETRY_DELAYS_SECONDS,
   type WebhookHealth,
 } from './delivery-policy.ts';
@@ -23,6 +24,8 @@ const answered = (status: number, retryAfterSeconds?: number): DeliveryAnswer =>
 const decide = (overrides: Partial<DeliveryAttempt> = {}) =>
   decideDelivery({
     attempt: 1,
+    events: 1,
+    troubles: 0,
     answer: answered(500),
     now,
     giveUpAt: later(76 * HOUR),
@@ -64,6 +67,8 @@ describe('decideDelivery', () => {
       kind: 'retry',
       at: later(5000),
       detail: 'no connection (ECONNREFUSED)',
+      counts: true,
+      pauseSeconds: null,
     });
   });
 
@@ -82,13 +87,13 @@ describe('decideDelivery', () => {
     expect(RETRY_DELAYS_SECONDS.reduce((sum, delay) => sum + delay, 0) * 1000).toBeGreaterThan(
       FAILED_AFTER_MS,
     );
-    expect(decide({ attempt: 10 })).toMatchObject({ kind: 'dropped', gone: false });
-    expect(decide({ attempt: 11 })).toMatchObject({ kind: 'dropped', gone: false });
+    expect(decide({ attempt: 10 })).toMatchObject({ kind: 'dropped' });
+    expect(decide({ attempt: 11 })).toMatchObject({ kind: 'dropped' });
   });
 
   it('makes the last attempt exactly at the end of the retry time', () => {
     expect(pause({ attempt: 9, giveUpAt: later(HOUR) })).toBe(3600);
-    expect(decide({ attempt: 3, giveUpAt: now })).toMatchObject({ kind: 'dropped', gone: false });
+    expect(decide({ attempt: 3, giveUpAt: now })).toMatchObject({ kind: 'dropped' });
     expect(decide({ attempt: 3, giveUpAt: later(1) })).toMatchObject({
       kind: 'retry',
       at: later(1),
@@ -97,26 +102,80 @@ describe('decideDelivery', () => {
 
   it.each([
     [429, 400, 400],
-    [503, 400, 400],
+    [503, 1_000, 1_000],
     [429, 10, 300],
-    [429, 100_000, 600],
+    [429, 100_000, 3_600],
     [503, -50, 300],
     [500, 400, 300],
     [302, 400, 300],
   ])(
-    'after status %d with Retry-After %d s, waits %d s, between one and two pauses',
+    'after status %d with Retry-After %d s, waits %d s, at least the pause and at most an hour',
     (status, asked, expected) => {
       expect(pause({ attempt: 2, answer: answered(status, asked) })).toBe(expected);
     },
   );
 
+  it.each([
+    [429, 400, 400],
+    [503, 100_000, 3_600],
+    [503, -50, null],
+    [500, 400, null],
+  ])(
+    'after status %d with Retry-After %d s, asks for no requests to the webhook for %s s',
+    (status, asked, expected) => {
+      expect(decide({ answer: answered(status, asked) })).toMatchObject({ pauseSeconds: expected });
+    },
+  );
+
+  it.each([
+    [1, 5, true],
+    [2, 10, false],
+    [3, 20, false],
+    [6, 160, false],
+    [7, 300, false],
+    [500, 300, false],
+  ])(
+    'after %d troubles of the webhook in a row, waits %d s, and the attempt counts: %s',
+    (troubles, seconds, counts) => {
+      expect(pause({ troubles })).toBe(seconds);
+      expect(decide({ troubles })).toMatchObject({ counts });
+    },
+  );
+
+  it('does not use up the attempts while the webhook is in trouble as a whole', () => {
+    expect(decide({ attempt: 11, troubles: 2 })).toMatchObject({ kind: 'retry' });
+  });
+
+  it('makes a request smaller that the receiver finds too large, unless it has one event', () => {
+    expect(decide({ answer: answered(413), events: 2 })).toMatchObject({ kind: 'too_large' });
+    expect(decide({ answer: answered(413), events: 1 })).toMatchObject({ kind: 'retry' });
+  });
+
   it('does not let Retry-After exceed the end of the retry time', () => {
     expect(pause({ attempt: 2, answer: answered(429, 500), giveUpAt: later(350_000) })).toBe(350);
   });
 
-  it('drops the delivery at once if the receiver answers 410', () => {
-    expect(decide({ answer: answered(410) })).toMatchObject({ kind: 'dropped', gone: true });
+  it('stops the webhook if the receiver answers 410', () => {
+    expect(decide({ answer: answered(410) })).toMatchObject({ kind: 'gone' });
   });
+});
+
+describe('isolationOf', () => {
+  it.each([
+    [100, 1, 0, { kind: 'keep' }],
+    [100, 2, 0, { kind: 'cut', to: 10 }],
+    [10, 3, 0, { kind: 'cut', to: 1 }],
+    [1, 3, 0, { kind: 'keep' }],
+    [1, 4, 0, { kind: 'set aside' }],
+    // Nothing succeeded since the last attempt, so the receiver may be the cause.
+    [100, 4, 1, { kind: 'keep' }],
+    [1, 9, 1, { kind: 'keep' }],
+  ])(
+    'of %d events after attempt %d and %d troubles is %j',
+    (events, attempt, troubles, expected) => {
+      expect(isolationOf(events, attempt, troubles)).toEqual(expected);
+    },
+  );
 });
 
 describe('healthAfter', () => {

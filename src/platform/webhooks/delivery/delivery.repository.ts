@@ -3,13 +3,21 @@ import { afterCommit, columnsOf, type Sql } from '../../database/sql.ts';
 import { reportIncident } from '../../logs/incidents.ts';
 import { setPace } from '../../work/gates/rate-gates.ts';
 import { wakeAfterCommit } from '../../work/signals.ts';
+import { endLanes } from './lane.repository.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 
-/** One delivery attempt, as stored. */
+/** One request to a webhook, as stored. */
 export interface AttemptEvidence {
   id: string;
   webhookId: string;
+  /** The first event of the request. */
   eventId: string;
+  /** Account of the events, and the numbers of the first and the last; `null`: they have none. */
+  accountId: string | null;
+  firstSeq: number | null;
+  lastSeq: number | null;
+  /** How many events the request had. */
+  deltas: number;
   attempt: number;
   startedAt: Date;
   tookMs: number;
@@ -24,9 +32,10 @@ export interface AttemptEvidence {
 
 const INSERT_ATTEMPTS = `
   insert into webhook_attempt
-    (id, webhook_id, event_id, attempt, started_at, took_ms, http_status, outcome, detail, next_at, response)
+    (id, webhook_id, event_id, attempt, started_at, took_ms, http_status, outcome, account_id, first_seq, last_seq, deltas,
+     detail, next_at, response)
   select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::smallint[], $5::timestamptz[], $6::int[], $7::smallint[],
-    $8::text[], $9::text[], $10::timestamptz[], $11::text[])`;
+    $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], $12::smallint[], $13::text[], $14::timestamptz[], $15::text[])`;
 
 /** Stores attempts, in the caller's transaction. */
 export async function insertAttempts(
@@ -45,61 +54,15 @@ export async function insertAttempts(
       'tookMs',
       'httpStatus',
       'outcome',
+      'accountId',
+      'firstSeq',
+      'lastSeq',
+      'deltas',
     ),
     attempts.map(({ detail }) => (detail === null ? null : storable(detail))),
     attempts.map(({ nextAt }) => nextAt),
     attempts.map(({ response }) => response),
   ]);
-}
-
-/** A delivery that gets a queue row of its own. */
-export interface LeftDelivery {
-  eventId: string;
-  webhookId: string;
-  /** When the next attempt is due. */
-  runAt: Date;
-  dueAt: Date;
-  giveUpAt: Date;
-  /** How many attempts were made. */
-  attempts: number;
-  traceparent: string | null;
-}
-
-const QUEUE_LEFT = `
-  insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at, attempt, traceparent)
-  select gen_random_uuid(), *
-  from unnest($1::uuid[], $2::uuid[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[], $6::smallint[], $7::text[])
-  on conflict (webhook_id, event_id) do nothing`;
-
-/** Queues deliveries that were not completed, in the transaction that ends their rows. */
-export async function queueLeft(sql: Sql, left: readonly LeftDelivery[]): Promise<void> {
-  if (left.length === 0) return;
-  await sql.query(
-    QUEUE_LEFT,
-    columnsOf(
-      left,
-      'eventId',
-      'webhookId',
-      'runAt',
-      'dueAt',
-      'giveUpAt',
-      'attempts',
-      'traceparent',
-    ),
-  );
-  wakeAfterCommit(sql, 'hook');
-}
-
-// For the trigger `hook_job_keeps_events`.
-const END_WHOLE_ROWS = `select set_config('carillon.hook_job', 'whole', true)`;
-
-/**
- * Call it in a transaction before it deletes rows of `hook_job` with several events. A process of
- * the release before knows only the first event of a row; when it deletes the row, a trigger queues
- * the others.
- */
-export async function endWholeRows(sql: Sql): Promise<void> {
-  await sql.query(END_WHOLE_ROWS);
 }
 
 // In one statement and ordered by id, so that two workers cannot deadlock. "no key" lets other
@@ -154,7 +117,8 @@ export interface StoredAttempt extends Omit<AttemptEvidence, 'response'> {
 }
 
 const RECENT_ATTEMPTS = `
-  select a.id, a.webhook_id as "webhookId", a.event_id as "eventId", a.attempt, a.started_at as "startedAt",
+  select a.id, a.webhook_id as "webhookId", a.event_id as "eventId", a.account_id as "accountId", a.deltas,
+         a.first_seq as "firstSeq", a.last_seq as "lastSeq", a.attempt, a.started_at as "startedAt",
          a.took_ms as "tookMs", a.http_status as "httpStatus", a.outcome, a.detail, a.next_at as "nextAt",
          e.type as trigger
   from webhook_attempt a left join webhook_event e on e.id = a.event_id
@@ -187,7 +151,7 @@ const FORGET_DELIVERIES = 'delete from hook_job where webhook_id = $1';
  * in the same transaction.
  */
 export async function deleteDeliveries(sql: Sql, webhookId: string): Promise<void> {
-  await endWholeRows(sql);
+  await endLanes(sql);
   await sql.query(FORGET_DELIVERIES, [webhookId]);
 }
 

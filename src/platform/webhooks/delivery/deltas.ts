@@ -1,8 +1,8 @@
 /** A stored event with its place among those of its webhook and account. */
 export interface NumberedEvent {
   id: string;
-  /** `webhook_event.seq`. */
-  seq: number;
+  /** `webhook_event.seq`; `null` if the event has no number. */
+  seq: number | null;
   /** Number of the previous event that the webhook wants; `null` if none is stored. */
   previousSeq: number | null;
   /** The stored JSON of one delivery with one delta: `webhook_event.body`. */

@@ -19,4 +19,20 @@ describe('deliveryHeaders', () => {
       'x-nylas-signature': '0f2a1abb7a6f21b9021226c407737205b9cfc70160859b6c1d37e6c515dbd410',
     });
   });
+
+  it('signs webhook-signature with each key, and X-Nylas-Signature with the client secret', () => {
+    const sign = (keys?: (string | Buffer)[]) =>
+      deliveryHeaders({
+        eventId: 'evt-1',
+        body: Buffer.from('{}'),
+        at: new Date(1795255200_000),
+        secret: 's3cret',
+        ...(keys ? { keys } : {}),
+      });
+    const keys = [Buffer.from([0, 255]), 's3cret'];
+    const [own = '', withSecret = ''] = sign(keys)['webhook-signature']?.split(' ') ?? [];
+    expect(own).toMatch(/^v1,[\w+/]{43}=$/);
+    expect(withSecret).toBe(sign()['webhook-signature']);
+    expect(sign(keys)['x-nylas-signature']).toBe(sign()['x-nylas-signature']);
+  });
 });

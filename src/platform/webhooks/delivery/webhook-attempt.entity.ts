@@ -8,11 +8,19 @@ const WebhookAttemptSchema = defineEntity({
     { name: 'webhook_attempt_webhook', properties: ['webhookId', 'id'] },
     // The timeline of a job shows the deliveries of its events.
     { name: 'webhook_attempt_event', properties: ['eventId'] },
+    { name: 'webhook_attempt_batch', properties: ['accountId', 'lastSeq'], where: 'deltas > 1' },
   ],
   properties: {
     ...idColumn,
     webhookId: p.uuid(),
+    /** The first event of the request. */
     eventId: p.uuid(),
+    /** Account of the events; `null`, as the numbers: the event has none (`WebhookEvent`). */
+    accountId: p.uuid().nullable(),
+    /** How many events the request had. */
+    deltas: p.smallint().default(1),
+    firstSeq: p.bigint('number').nullable(),
+    lastSeq: p.bigint('number').nullable(),
     attempt: p.smallint(),
     startedAt: p.datetime().columnType('timestamptz'),
     tookMs: p.integer(),
@@ -31,6 +39,6 @@ const WebhookAttemptSchema = defineEntity({
   },
 });
 
-/** One delivery attempt; rows are only added. */
+/** One request to a webhook; rows are only added. */
 export class WebhookAttempt extends WebhookAttemptSchema.class {}
 WebhookAttemptSchema.setClass(WebhookAttempt);

@@ -9,31 +9,38 @@ const HookJobSchema = defineEntity({
   indexes: [
     { name: 'hook_job_due', properties: ['runAt'], where: `state = ${ROW_WAITING}` },
     { name: 'hook_job_busy', properties: ['webhookId'], where: `state = ${ROW_CLAIMED}` },
-    {
-      name: 'hook_job_several',
-      properties: ['webhookId', 'eventId'],
-      where: 'more_events is not null',
-    },
   ],
   properties: {
     ...queueColumns,
-    /** The only event, or the first one: the one with the lowest id. */
-    eventId: p.uuid(),
     /**
-     * Further events, delivered after it in this order. Only rows of first attempts have them: an
-     * event that has to be delivered again gets a row of its own.
+     * The event to deliver again. For a lane: its account. A process of the release before finds no
+     * such event, and deletes the row; a trigger then queues the events of the lane one by one.
      */
-    moreEvents: p.array().columnType('uuid[]').nullable(),
+    eventId: p.uuid(),
     /**
      * No foreign key: checking it would be a considerable part of the cost of inserting the row. A
      * delivery whose webhook was deleted is dropped.
      */
     webhookId: p.uuid(),
+    /** End of the retries. A lane does not use it: each of its events has its own end. */
     giveUpAt: p.datetime().columnType('timestamptz'),
+    /** Number up to which the lane has delivered. `null`, as the next two: the row is no lane. */
+    fromSeq: p.bigint('number').nullable(),
+    /**
+     * The events of the present batch are above `fromSeq`, up to this number. Set by the claim and
+     * kept until the batch is delivered, so that a repetition has the same events. `null` between
+     * two batches.
+     */
+    batchSeq: p.bigint('number').nullable(),
+    /** Number of the last event that the lane has to deliver. */
+    wantedSeq: p.bigint('number').nullable(),
     ...tracedColumns,
   },
 });
 
-/** Queue row of deliveries to one webhook: one, or several that became due together. */
+/**
+ * Queue row of deliveries to one webhook: a lane, or one event to deliver again apart from its
+ * lane.
+ */
 export class WebhookDelivery extends HookJobSchema.class {}
 HookJobSchema.setClass(WebhookDelivery);

@@ -2,79 +2,42 @@ import { Injectable } from '@nestjs/common';
 import { EgressClient } from '../../egress/egress-client.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { parseRetryAfter } from '../../egress/retry-after.ts';
-import { newId } from '../../base/ids/ids.ts';
 import { Clock, monotonicMs } from '../../base/time/clock.ts';
 import {
-  type ClaimedRow,
   type Dispatcher,
   type Lease,
   type Outcome,
   PostponedError,
   type QueueTable,
-  type RowLoading,
   type Settled,
 } from '../../work/queue/dispatcher.ts';
+import { wakeAfterCommit } from '../../work/signals.ts';
 import { afterCommit, type Sql, type SqlConnection } from '../../database/sql.ts';
 import { annotateSpan } from '../../tracing/spans.ts';
 import { EVENTS_UNPUBLISHED, publishEvents } from '../events/publish-events.ts';
-import { decideDelivery, type DeliveryAnswer } from './delivery-policy.ts';
 import {
-  type AttemptResult,
+  type Batch,
+  batchOf,
+  BATCH_LOADING,
+  isLane,
+  type LoadedBatch,
+  type WebhookDeliveryRow,
+} from './batches.ts';
+import { concludeAnswer, drop, droppedRow, restUntilActivated } from './conclusions.ts';
+import { deltasJson } from './deltas.ts';
+import { BREAKER, type DeliveryAnswer } from './delivery-policy.ts';
+import {
   countDeliveries,
   type DeliveryResult,
+  NO_RESULT,
   reportDropped,
   tally,
 } from './delivery-results.ts';
 import { DeliveryShares } from './delivery-shares.ts';
+import { DeliverySigner } from './delivery-signer.ts';
 import { EventContents } from './event-contents.ts';
-import {
-  type AttemptEvidence,
-  endWholeRows,
-  insertAttempts,
-  type LeftDelivery,
-  queueLeft,
-  recordHealth,
-} from './delivery.repository.ts';
-import { KEPT_BYTES, receiverText } from './receiver-text.ts';
-import { deliveryHeaders } from './signature.ts';
-import { SigningSecrets } from './signing-secrets.ts';
-import type { WebhookContent, WebhookState } from '../webhook-state.ts';
-
-/** A claimed row of `hook_job`: deliveries to one webhook, made one after the other. */
-export interface WebhookDeliveryRow extends ClaimedRow {
-  eventId: string;
-  /** Further events, in their order; `null` if there are none. */
-  moreEvents: string[] | null;
-  giveUpAt: Date;
-}
-
-/** Data that the attempts need. */
-interface LoadedDeliveries {
-  callbackUrl: string;
-  state: WebhookState;
-  content: WebhookContent;
-  applicationId: string;
-  secretSealed: string;
-  /** The bodies of the events, one after the other; `null` if none of them is stored. */
-  bodies: Buffer | null;
-  /** Length of the body of each event; `null` if the event is no longer stored. */
-  lengths: (number | null)[];
-}
-
-const LOADING: RowLoading = {
-  columns: `w.callback_url as "callbackUrl", w.state, w.content, w.application_id as "applicationId", a.secret_sealed as "secretSealed",
-    e.bodies, e.lengths`,
-  // One value for all bodies: an array of them would take the program several times as long.
-  joins: `
-    join webhook w on w.id = j.webhook_id
-    join application a on a.id = w.application_id
-    cross join lateral (
-      select string_agg(b.body, ''::bytea order by b.n) as bodies, array_agg(length(b.body) order by b.n) as lengths
-      from (select o.n, (select e.body from webhook_event e where e.id = o.id) as body
-            from unnest(j.event_id || j.more_events) with ordinality o(id, n)) b) e`,
-  // A delivery may be repeated, so it has no hand-off marker.
-  ready: 'false',
-};
+import { insertAttempts, recordHealth } from './delivery.repository.ts';
+import { changeRows, endLanes, isolateFirst, makeAllDue, setAside } from './lane.repository.ts';
 
 /**
  * Rows that one process runs at the same time. A receiver that hangs occupies 16 of them.
@@ -84,51 +47,42 @@ const SLOTS = 192;
 const SHARES = { perApplication: 144, slow: 96, slowWithFirst: 144 };
 /** When a row is tried again whose share is used up, in milliseconds. */
 const SHARE_PAUSE_MS = 1_000;
-/**
- * Rows are spread out by the paces of their webhooks, so this small delay does not matter.
- */
+/** Events that are stored within this time are delivered together. */
 const CLAIM_EVERY_MS = 25;
-/**
- * After a delivery that took longer than this, the other events of its row get rows of their own: a
- * slow receiver gets them at the same time, and not one after the other.
- */
-const SLOW_MS = 100;
 /** Pause after an internal error. */
 const SURPRISE_PAUSE_MS = 60_000;
+/** Pause of a lane whose workers have died three times, before its next event is tried alone. */
+const POISON_PAUSE_MS = 10_000;
 
-const NOTHING: Outcome<DeliveryResult> = {
-  next: { kind: 'done' },
-  result: { attempts: [], left: [] },
-};
-
-/** Start of an attempt, by the clock and for measuring its duration. */
-interface Start {
-  at: Date;
-  mark: number;
-}
+const NOTHING: Outcome<DeliveryResult> = { next: { kind: 'done' }, result: NO_RESULT };
 
 /**
- * Delivers events to one webhook: signs and sends the stored bytes, once per attempt. Delivery is
- * at least once. The same bytes and `webhook-id` may arrive again, so there is no hand-off marker.
+ * Delivers events to webhooks: the next events of a lane, or one event again. Signs and sends them
+ * as one request per run. Delivery is at least once: the same events and `webhook-id` may arrive
+ * again, so there is no hand-off marker.
  */
 @Injectable()
 export class WebhookDispatcher implements Dispatcher<
   WebhookDeliveryRow,
   DeliveryResult,
-  LoadedDeliveries
+  LoadedBatch
 > {
   readonly table: QueueTable = {
     queue: 'hook',
     table: 'hook_job',
     gateColumn: 'webhook_id',
     columns: {
-      eventId: 'event_id',
-      moreEvents: 'more_events',
+      subjectId: 'event_id',
       giveUpAt: 'give_up_at',
+      fromSeq: 'from_seq',
+      batchSeq: 'batch_seq',
       traceparent: 'traceparent',
     },
-    loading: LOADING,
+    loading: BATCH_LOADING,
     unqueued: EVENTS_UNPUBLISHED,
+    claimSets: 'batch_seq = coalesce(j.batch_seq, j.wanted_seq)',
+    endsIf: '(j.wanted_seq is null or j.wanted_seq <= j.batch_seq)',
+    breaker: BREAKER,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;
@@ -136,7 +90,7 @@ export class WebhookDispatcher implements Dispatcher<
 
   constructor(
     private readonly egress: EgressClient,
-    private readonly secrets: SigningSecrets,
+    private readonly signer: DeliverySigner,
     private readonly contents: EventContents,
     private readonly clock: Clock,
   ) {}
@@ -148,156 +102,67 @@ export class WebhookDispatcher implements Dispatcher<
   async run(
     row: WebhookDeliveryRow,
     lease: Lease,
-    loaded: LoadedDeliveries | undefined,
+    loaded: LoadedBatch | undefined,
   ): Promise<Outcome<DeliveryResult> | null> {
     // The webhook was deleted.
     if (!loaded) return NOTHING;
     const end = this.#shares.take(loaded.applicationId, row.gateId);
     if (!end) throw new PostponedError(SHARE_PAUSE_MS);
     try {
-      return await this.#deliverAll(row, lease, loaded);
+      return await this.#deliver(row, lease, loaded);
     } finally {
       end();
     }
   }
 
-  async #deliverAll(
-    row: WebhookDeliveryRow,
-    lease: Lease,
-    loaded: LoadedDeliveries,
-  ): Promise<Outcome<DeliveryResult> | null> {
-    const made: AttemptResult[] = [];
-    for (const { eventId, body } of await this.#withContents(loaded, eventsOf(row, loaded))) {
-      const attempt = await this.#attempt({ ...row, eventId }, loaded, body, lease.signal).catch(
-        (error: unknown) => {
-          // With a row of its own, the event meets the error again, and the engine reports it.
-          if (made.length === 0) throw error;
-          return null;
-        },
-      );
-      if (!attempt) break;
-      made.push(attempt);
-      const { effect, evidence } = attempt;
-      this.#shares.note(row.gateId, evidence.tookMs);
-      if (effect === 'gone' || evidence.tookMs > SLOW_MS || lease.stopping()) break;
-    }
-    return made.length === 0 ? null : this.#conclude(row, made);
-  }
-
-  /** The events with the content that the webhook wants. */
-  async #withContents(
-    { content }: LoadedDeliveries,
-    events: readonly StoredEvent[],
-  ): Promise<StoredEvent[]> {
-    const bodies = await this.contents.of(
-      content,
-      events.flatMap(({ body }) => body ?? []),
-    );
-    let next = 0;
-    return events.map((event) => ({ ...event, body: event.body && (bodies[next++] ?? null) }));
-  }
-
-  onError(row: WebhookDeliveryRow): Outcome<DeliveryResult> {
-    const start = this.#start();
-    const late = start.at >= row.giveUpAt;
-    // An error in our own code, which must not count against the webhook.
-    const at = new Date(start.at.getTime() + SURPRISE_PAUSE_MS);
-    const attempts = eventIdsOf(row).map((eventId) =>
-      late
-        ? this.#drop(
-            { ...row, eventId },
-            start,
-            'an internal error of Carillon repeated until the time for retries was over',
-          )
-        : {
-            evidence: this.#evidence({ ...row, eventId }, start, {
-              outcome: 'retry',
-              detail: 'an internal error of Carillon; the delivery will be repeated',
-              nextAt: at,
-            }),
-            effect: null,
-          },
-    );
-    return {
-      next: late ? { kind: 'done' } : { kind: 'again', at, ambiguous: false },
-      result: { attempts, left: [] },
-    };
-  }
-
-  onPoison(row: WebhookDeliveryRow): Outcome<DeliveryResult> {
-    // Only one of the events may be the cause. With rows of their own, the others are delivered.
-    if (row.moreEvents) return { next: { kind: 'done' }, result: this.#split(row, []) };
-    const dropped = this.#drop(
-      row,
-      this.#start(),
-      'quarantined: its worker ended several times during the delivery',
-    );
-    return { next: { kind: 'done' }, result: { attempts: [dropped], left: [] } };
-  }
-
-  async beforeWriting(
-    sql: Sql,
-    settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
-  ): Promise<void> {
-    if (settled.some(({ row }) => row.moreEvents)) await endWholeRows(sql);
-  }
-
-  async record(
-    sql: Sql,
-    settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
-  ): Promise<void> {
-    const attempts = settled.flatMap(({ result }) => result.attempts);
-    await insertAttempts(
-      sql,
-      attempts.map(({ evidence }) => evidence),
-    );
-    await queueLeft(
-      sql,
-      settled.flatMap(({ result }) => result.left),
-    );
-    await recordHealth(sql, tally(attempts), this.clock.now());
-    afterCommit(sql, () => {
-      countDeliveries(attempts);
-      for (const { result, traceparent } of settled) reportDropped(result.attempts, traceparent);
-    });
-  }
-
-  /** @returns `null` if the process stops before there is a result */
-  async #attempt(
-    row: WebhookDeliveryRow,
-    webhook: LoadedDeliveries,
-    body: Buffer | null,
-    signal: AbortSignal,
-  ): Promise<AttemptResult | null> {
-    const start = this.#start();
-    const { state } = webhook;
-    if (!body) return this.#drop(row, start, 'the event is no longer stored');
-    if (state === 'inactive') return this.#drop(row, start, 'the webhook is inactive');
-    if (state === 'failed') {
-      return this.#drop(
-        row,
-        start,
-        'the webhook has failed; activate it within 72 hours to get this event',
-      );
-    }
-    const answer = await this.#deliver(row, webhook, body, start.at, signal);
-    return answer && this.#resultOf(row, start, answer);
-  }
-
   /** @returns `null` if the process stops before there is a result */
   async #deliver(
     row: WebhookDeliveryRow,
-    { callbackUrl, applicationId, secretSealed }: LoadedDeliveries,
-    body: Buffer,
-    at: Date,
+    lease: Lease,
+    loaded: LoadedBatch,
+  ): Promise<Outcome<DeliveryResult> | null> {
+    const startedAt = this.clock.now();
+    const batch = batchOf(row, loaded);
+    if (!batch) {
+      if (isLane(row)) return NOTHING;
+      return droppedRow(row, startedAt, 'the event is no longer stored');
+    }
+    if (loaded.state === 'inactive')
+      return drop({ row, batch, startedAt, tookMs: 0 }, 'the webhook is inactive');
+    if (loaded.state === 'failed') return restUntilActivated(row, startedAt);
+    const mark = monotonicMs();
+    const body = await this.#bodyOf(loaded, batch);
+    const answer = await this.#post(loaded, { id: batch.id, body, at: startedAt }, lease.signal);
+    if (!answer) return null;
+    const tookMs = Math.round(monotonicMs() - mark);
+    this.#shares.note(row.gateId, tookMs);
+    return concludeAnswer({ row, batch, startedAt, tookMs }, answer, this.clock.now());
+  }
+
+  /** The events with the content that the webhook wants. */
+  async #bodyOf({ content }: LoadedBatch, { events }: Batch): Promise<Buffer> {
+    const bodies = await this.contents.of(
+      content,
+      events.map(({ body }) => body),
+    );
+    return deltasJson(
+      events.map((event, index) => ({ ...event, body: bodies[index] ?? event.body })),
+    );
+  }
+
+  /** @returns `null` if the process stops before there is an answer */
+  async #post(
+    webhook: LoadedBatch,
+    { id, body, at }: { id: string; body: Buffer; at: Date },
     signal: AbortSignal,
   ): Promise<DeliveryAnswer | null> {
-    const secret = this.secrets.decrypt(applicationId, secretSealed);
-    const headers = deliveryHeaders({ eventId: row.eventId, body, at, secret });
-    annotateSpan({ 'carillon.event_id': row.eventId });
+    const headers = this.signer.headers(webhook, { eventId: id, body, at });
+    annotateSpan({ 'carillon.event_id': id });
     try {
-      const sent = { signal, traced: true };
-      const answer = await this.egress.post(callbackUrl, body, headers, sent);
+      const answer = await this.egress.post(webhook.callbackUrl, body, headers, {
+        signal,
+        traced: true,
+      });
       return {
         kind: 'answered',
         status: answer.status,
@@ -311,101 +176,82 @@ export class WebhookDispatcher implements Dispatcher<
     }
   }
 
-  #resultOf(row: WebhookDeliveryRow, start: Start, answer: DeliveryAnswer): AttemptResult {
-    const { attempt, giveUpAt } = row;
+  // An error in our own code must not count against the webhook. A lane waits until it is mended.
+  onError(row: WebhookDeliveryRow): Outcome<DeliveryResult> {
     const now = this.clock.now();
-    const decision = decideDelivery({ attempt, answer, now, giveUpAt, random: Math.random() });
-    const evidence = this.#evidence(row, start, {
-      outcome: decision.kind,
-      ...answerOf(answer, decision.kind === 'delivered'),
-      ...(decision.kind === 'delivered' ? {} : { detail: decision.detail }),
-      ...(decision.kind === 'retry' ? { nextAt: decision.at } : {}),
-    });
-    if (decision.kind === 'delivered') return { evidence, effect: 'delivered' };
-    const gone = decision.kind === 'dropped' && decision.gone;
-    return { evidence, effect: gone ? 'gone' : 'failed' };
+    if (!isLane(row) && now >= row.giveUpAt) {
+      const detail = 'an internal error of Carillon repeated until the time for retries was over';
+      return droppedRow(row, now, detail);
+    }
+    const at = new Date(now.getTime() + SURPRISE_PAUSE_MS);
+    const change = { fromSeq: null, batchSeq: row.batchSeq, attempt: row.attempt - 1 };
+    return { next: { kind: 'again', at, ambiguous: false }, result: { ...NO_RESULT, change } };
   }
 
-  #conclude(row: WebhookDeliveryRow, made: readonly AttemptResult[]): Outcome<DeliveryResult> {
-    if (row.moreEvents) return { next: { kind: 'done' }, result: this.#split(row, made) };
-    const at = made[0]?.evidence.nextAt;
+  // Only one event of a lane may be the cause. It gets a row of its own if it was alone.
+  onPoison(row: WebhookDeliveryRow): Outcome<DeliveryResult> {
+    const now = this.clock.now();
+    const { fromSeq, batchSeq, subjectId: accountId, gateId: webhookId } = row;
+    if (fromSeq === null || batchSeq === null)
+      return droppedRow(
+        row,
+        now,
+        'quarantined: its worker ended several times during the delivery',
+      );
+    const runAt = new Date(now.getTime() + POISON_PAUSE_MS);
+    const next = { kind: 'again', at: runAt, ambiguous: false } as const;
+    if (batchSeq > fromSeq + 1) return { next, result: { ...NO_RESULT, isolates: true } };
     return {
-      next: at ? { kind: 'again', at, ambiguous: false } : { kind: 'done' },
-      result: { attempts: [...made], left: [] },
+      next,
+      result: {
+        ...NO_RESULT,
+        change: { fromSeq: batchSeq, batchSeq: null, attempt: 0 },
+        setAside: { webhookId, accountId, seq: batchSeq, runAt, attempts: 0 },
+      },
     };
   }
 
-  /** Gives each event that needs another attempt, or has had none, a row of its own. */
-  #split(row: WebhookDeliveryRow, made: readonly AttemptResult[]): DeliveryResult {
-    const { gateId: webhookId, dueAt, giveUpAt, traceparent = null } = row;
-    const now = this.clock.now();
-    const left = eventIdsOf(row).flatMap((eventId, index): LeftDelivery[] => {
-      const tried = made[index];
-      const runAt = tried ? tried.evidence.nextAt : now;
-      if (!runAt) return [];
-      const attempts = tried ? row.attempt : row.attempt - 1;
-      return [{ eventId, webhookId, runAt, dueAt, giveUpAt, attempts, traceparent }];
+  async beforeWriting(sql: Sql): Promise<void> {
+    await endLanes(sql);
+  }
+
+  async record(
+    sql: Sql,
+    settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
+  ): Promise<void> {
+    const attempts = settled.flatMap(({ result }) => result.attempts);
+    await insertAttempts(
+      sql,
+      attempts.map(({ evidence }) => evidence),
+    );
+    await recordRows(sql, settled);
+    await recordHealth(sql, tally(attempts), this.clock.now());
+    afterCommit(sql, () => {
+      countDeliveries(attempts);
+      for (const { result, traceparent } of settled) reportDropped(result.attempts, traceparent);
     });
-    return { attempts: [...made], left };
-  }
-
-  #start(): Start {
-    return { at: this.clock.now(), mark: monotonicMs() };
-  }
-
-  #drop(row: WebhookDeliveryRow, start: Start, detail: string): AttemptResult {
-    const evidence = this.#evidence(row, start, { outcome: 'dropped', detail });
-    return { evidence, effect: null };
-  }
-
-  #evidence(
-    { gateId: webhookId, eventId, attempt }: WebhookDeliveryRow,
-    start: Start,
-    rest: Partial<AttemptEvidence> & Pick<AttemptEvidence, 'outcome'>,
-  ): AttemptEvidence {
-    return {
-      id: newId(),
-      webhookId,
-      eventId,
-      attempt,
-      startedAt: start.at,
-      tookMs: Math.round(monotonicMs() - start.mark),
-      httpStatus: null,
-      response: null,
-      detail: null,
-      nextAt: null,
-      ...rest,
-    };
   }
 }
 
-function eventIdsOf({ eventId, moreEvents }: WebhookDeliveryRow): string[] {
-  return [eventId, ...(moreEvents ?? [])];
-}
-
-/** An event with the bytes to send; `null` if it is no longer stored. */
-interface StoredEvent {
-  eventId: string;
-  body: Buffer | null;
-}
-
-/** The events of a row. */
-function eventsOf(row: WebhookDeliveryRow, { bodies, lengths }: LoadedDeliveries): StoredEvent[] {
-  let end = 0;
-  return eventIdsOf(row).map((eventId, index) => {
-    const length = lengths[index] ?? null;
-    if (!bodies || length === null) return { eventId, body: null };
-    return { eventId, body: bodies.subarray(end, (end += length)) };
-  });
-}
-
-/** What is kept of an answer. */
-function answerOf(
-  answer: DeliveryAnswer,
-  delivered: boolean,
-): Pick<AttemptEvidence, 'httpStatus' | 'response'> {
-  if (answer.kind === 'unanswered') return { httpStatus: null, response: null };
-  const most = delivered ? KEPT_BYTES.delivered : KEPT_BYTES.failed;
-  const response = answer.body ? receiverText(answer.body, most) : null;
-  return { httpStatus: answer.status, response };
+/** Changes the settled rows that stay, and other rows of their webhooks. */
+async function recordRows(
+  sql: Sql,
+  settled: readonly Settled<WebhookDeliveryRow, DeliveryResult>[],
+): Promise<void> {
+  const stay = settled.filter(({ next }) => next.kind === 'again');
+  await changeRows(
+    sql,
+    stay.flatMap(({ row, result: { change } }) => (change ? [{ id: row.id, ...change }] : [])),
+  );
+  await isolateFirst(
+    sql,
+    stay.flatMap(({ row, result }) => (result.isolates ? [row.id] : [])),
+  );
+  await setAside(
+    sql,
+    settled.flatMap(({ result }) => result.setAside ?? []),
+  );
+  const recovered = settled.flatMap(({ row, result }) => (result.recovers ? [row.gateId] : []));
+  await makeAllDue(sql, [...new Set(recovered)]);
+  if (stay.some(({ result: { change } }) => change?.fromSeq != null)) wakeAfterCommit(sql, 'hook');
 }

@@ -12,6 +12,18 @@ export const wants = (webhook: string, event: string): string => `
   and (${webhook}.filter_domains is null or ${event}.from_domains && ${webhook}.filter_domains)`;
 
 /**
+ * SQL condition: the scopes of an account allow events about it.
+ * @param account SQL of its id
+ * @param scopes SQL of the scopes of which it needs one, separated by commas; `null` = it needs none
+ */
+export const scopesAllow = (account: string, scopes: string): string => `
+  (${scopes} is null or not exists (
+    select 1 from "grant" g left join integration i on i.id = g.integration_id
+    where g.id = ${account}
+      and not (coalesce(coalesce(g.scope, i.scope) && string_to_array(${scopes}, ','), true)
+               and coalesce(g.granted_scope && string_to_array(${scopes}, ','), true))))`;
+
+/**
  * SQL of the number of the previous event of the same account that a webhook wants; `null` if none
  * is stored.
  * @param webhook alias of a row of `webhook`

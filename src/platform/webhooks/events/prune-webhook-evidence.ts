@@ -7,8 +7,8 @@ export const EVENT_RETENTION_MS = 7 * DAY_MS;
 /** How long attempts are kept. */
 export const ATTEMPT_RETENTION_MS = 30 * DAY_MS;
 
-// Ids sort by time, so the oldest rows are one range of the primary key. A queue row with several
-// events begins with the lowest id, and keeps all events from it on.
+// Ids sort by time, so the oldest rows are one range of the primary key. Lanes of a failed webhook
+// keep no events: it gets those of 72 hours.
 const PRUNE_EVENTS = `
   delete from webhook_event where id in (
     select e.id from webhook_event e
@@ -16,8 +16,8 @@ const PRUNE_EVENTS = `
       select 1 from webhook w join hook_job j on j.webhook_id = w.id and j.event_id = e.id
       where w.application_id = e.application_id)
     and not exists (
-      select 1 from webhook w join hook_job j on j.webhook_id = w.id and j.more_events is not null and j.event_id <= e.id
-      where w.application_id = e.application_id)
+      select 1 from webhook w join hook_job j on j.webhook_id = w.id and j.event_id = e.account_id and j.from_seq < e.seq
+      where w.application_id = e.application_id and w.state in ('active', 'failing'))
     order by e.id limit 5000)
   returning 1`;
 

@@ -1,5 +1,6 @@
 import { columnsOf, idsOf, type SqlConnection } from '../../database/sql.ts';
 import { lowestWriter } from '../../database/writer-keys.ts';
+import { wants } from './matching.ts';
 
 /*
  * An event gets its number when it is stored and becomes visible when its transaction commits, so a
@@ -27,12 +28,42 @@ const READY = `
 
 // Of processes that publish at the same time, the first one advances an application; the others
 // find another number than they have read, and do nothing.
+//
+// Events of a release that knew no accounts of events (`account_id`) were queued by that release.
+// Lanes are locked in the order of their ids (docs/adr/0004). A lane that ends at this moment is
+// gone when its lock is granted, and then the events get a new one. New lanes become due at the
+// pace of their webhook: if all were due at once, the claim would have to defer most of them.
 const ADVANCE = `
-  insert into webhook_feed as f (application_id, published_seq)
-  select x.id, x.till from unnest($1::uuid[], $3::bigint[]) x(id, till) order by x.id
-  on conflict (application_id) do update set published_seq = excluded.published_seq
-  where f.published_seq = ($2::bigint[])[array_position($1::uuid[], f.application_id)]
-  returning application_id as id`;
+  with ready as (select * from unnest($1::uuid[], $2::bigint[], $3::bigint[]) x(id, below, till)),
+  advanced as (
+    insert into webhook_feed as f (application_id, published_seq)
+    select id, till from ready order by id
+    on conflict (application_id) do update set published_seq = excluded.published_seq
+    where f.published_seq = ($2::bigint[])[array_position($1::uuid[], f.application_id)]
+    returning application_id as id),
+  wanted as materialized (
+    select w.id as webhook_id, e.account_id, min(e.seq) - 1 as from_seq, max(e.seq) as wanted_seq,
+      (array_agg(e.traceparent order by e.seq))[1] as traceparent
+    from advanced join ready r using (id)
+    join webhook_event e on e.application_id = r.id and e.seq > r.below and e.seq <= r.till and e.account_id is not null
+    join webhook w on w.state <> 'inactive' and ${wants('w', 'e')}
+    group by w.id, e.account_id),
+  known as materialized (
+    select f.*, (select j.id from hook_job j where j.webhook_id = f.webhook_id and j.event_id = f.account_id) as lane
+    from wanted f),
+  locked as materialized (
+    select id from hook_job where id = any(array(select lane from known where lane is not null)) order by id for update),
+  extended as (
+    update hook_job j set wanted_seq = k.wanted_seq
+    from known k join locked l on l.id = k.lane where j.id = k.lane),
+  added as (
+    insert into hook_job as j (id, event_id, webhook_id, run_at, due_at, give_up_at, from_seq, wanted_seq, traceparent)
+    select gen_random_uuid(), k.account_id, k.webhook_id,
+      now() + interval '1 ms' * coalesce(g.slot_ms, 50) * (row_number() over (partition by k.webhook_id order by k.from_seq) - 1),
+      now(), now(), k.from_seq, k.wanted_seq, k.traceparent
+    from known k left join account_gate g on g.account_id = k.webhook_id
+    where (k.lane in (select id from locked)) is not true)
+  select id from advanced`;
 
 interface Ready {
   applicationId: string;
@@ -43,8 +74,10 @@ interface Ready {
 }
 
 /**
- * Publishes the events that are final now, of all applications. Any process may call it at any
- * time. Events of transactions that are still open follow at a later call.
+ * Publishes the events that are final now, of all applications, and queues their deliveries: it
+ * extends the lane of each webhook and account that has one, and begins one for the others. Any
+ * process may call it at any time. Events of transactions that are still open follow at a later
+ * call.
  * @returns the applications whose feeds have grown
  */
 export async function publishEvents(sql: SqlConnection): Promise<string[]> {

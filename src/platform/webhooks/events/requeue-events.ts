@@ -1,21 +1,18 @@
 import type { Sql } from '../../database/sql.ts';
-import { wants } from './matching.ts';
 import { wakeAfterCommit } from '../../work/signals.ts';
 import { ROW_WAITING } from '../../work/queue/row-state.ts';
+import { wants } from './matching.ts';
+import { isDelivered, queuedEvents } from './queued-events.ts';
 
-// A row may have several deliveries. It becomes due as a whole, so some of its events may be sent
-// that were not asked for; each of them waits for its first attempt anyway.
 /**
  * Makes the queued deliveries of `wanted` events due at once, and queues the others. Rows are
  * locked in the order of their ids (docs/adr/0004). With `on conflict do update`, PostgreSQL would
- * lock them in the order of their events. It would also lock rows that a worker has claimed.
+ * lock them in the order of their events. It would also lock rows that a worker has claimed. A lane
+ * becomes due as a whole.
  */
 const QUEUED_AT_ONCE = `
   known as materialized (
-    select id, event_id from hook_job where webhook_id = $1 and event_id in (select id from wanted)
-    union all
-    select j.id, k.event_id from hook_job j cross join lateral unnest(j.more_events) k(event_id)
-    where j.webhook_id = $1 and j.more_events is not null and k.event_id in (select id from wanted)),
+    select q.row_id as id, q.event_id from ${queuedEvents('$1')} q where q.event_id in (select id from wanted)),
   waiting as materialized (
     select id from hook_job where id in (select id from known) and state = ${ROW_WAITING} order by id for update),
   at_once as (
@@ -34,9 +31,7 @@ const QUEUED_AT_ONCE = `
 const REQUEUE = `
   with wanted as materialized (
     select e.id from webhook_event e join webhook w on w.id = $1
-    where ${wants('w', 'e')} and e.id > $2
-      and not ($4 and exists (select 1 from webhook_attempt a
-                              where a.webhook_id = w.id and a.event_id = e.id and a.outcome = 'delivered'))
+    where ${wants('w', 'e')} and e.id > $2 and not ($4 and ${isDelivered('w', 'e')}) and ($5 or e.account_id is null)
     order by e.id limit $3),
   ${QUEUED_AT_ONCE}
   select count(*)::int as count, max(id::text) as last, (select count(*) from all_queued)::int as queued
@@ -55,40 +50,39 @@ export interface RequeuedBatch {
 }
 
 /**
- * Queues up to 5,000 stored events of the webhook's triggers, oldest first, in the caller's
+ * Queues up to 5,000 stored events that the webhook wants, oldest first, in the caller's
  * transaction. Deliveries that are still queued become due at once and start again at attempt 1.
  * @param afterId events up to this id are left out
  * @param undeliveredOnly whether to leave out events that the receiver has confirmed
  */
-export async function requeueEvents(
+export function requeueEvents(
   sql: Sql,
   webhookId: string,
   afterId: string,
   undeliveredOnly: boolean,
 ): Promise<RequeuedBatch> {
-  const [batch] = await sql.query<RequeuedBatch>(REQUEUE, [
-    webhookId,
-    afterId,
-    REQUEUE_BATCH,
-    undeliveredOnly,
-  ]);
+  return requeue(sql, [webhookId, afterId, REQUEUE_BATCH, undeliveredOnly, true]);
+}
+
+async function requeue(sql: Sql, values: readonly unknown[]): Promise<RequeuedBatch> {
+  const [batch] = await sql.query<RequeuedBatch>(REQUEUE, values);
   wakeAfterCommit(sql, 'hook');
   const { count, queued, last } = batch ?? { count: 0, queued: 0, last: null };
   return { count, queued, last: count < REQUEUE_BATCH ? null : last };
 }
 
 /**
- * Queues all stored events of the webhook's triggers that were not delivered to it, in the caller's
- * transaction.
+ * Queues the stored events without a lane that were not delivered to the webhook, in the caller's
+ * transaction: those that a release stored which knew no lanes.
  * @param afterId events up to this id are left out
  */
-export async function requeueUndelivered(
+export async function requeueWithoutLane(
   sql: Sql,
   webhookId: string,
   afterId: string,
 ): Promise<void> {
   for (let last: string | null = afterId; last !== null;)
-    ({ last } = await requeueEvents(sql, webhookId, last, true));
+    ({ last } = await requeue(sql, [webhookId, last, REQUEUE_BATCH, true, false]));
 }
 
 const REQUEUE_ONE = `

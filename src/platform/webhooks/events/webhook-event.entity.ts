@@ -24,10 +24,12 @@ const WebhookEventSchema = defineEntity({
     folders: p.array().columnType('uuid[]').nullable(),
     /** Domains of the senders of a message; `null` for other objects. */
     fromDomains: p.array().columnType('text[]').nullable(),
-    /** The exact bytes that are signed and sent. */
+    /** JSON of a delivery of this event alone, without its numbers (`delivery/deltas.ts`). */
     body: p.blob(),
     /** Key that prevents storing the same event twice, e.g. `job:<id>:successful:1`. */
     dedupe: p.text().unique(),
+    /** Span under which the event is delivered (W3C Trace Context); `null`: nobody listened. */
+    traceparent: p.text().nullable(),
     createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });

@@ -1,12 +1,7 @@
 import { storable } from '../../base/text/storable.ts';
-import type { ClaimedRow, RateGateSignal } from '../queue/dispatcher.ts';
+import type { BreakerLimits, ClaimedRow, RateGateSignal } from '../queue/dispatcher.ts';
 import type { Sql } from '../../database/sql.ts';
 
-/** Number of consecutive troubles that stops the circuit breaker of a rate gate. */
-export const TROUBLES_UNTIL_STOPPED = 5;
-/** How long it is stopped then. Each further trouble doubles the time. */
-const FIRST_STOP_SECONDS = 30;
-const LONGEST_STOP_SECONDS = 15 * 60;
 const MOST_CHARACTERS = 500;
 
 /** What the circuit breaker reads of an ended run. */
@@ -25,10 +20,10 @@ interface GateUpdate {
 
 // A pause that a server asked for (`stop`) lasts until its end, even if a row got through
 // meanwhile.
-const WELL = `
+const wellStatement = ({ troubles }: BreakerLimits): string => `
   update account_gate set failures = 0,
-    closed_until = case when failures >= ${TROUBLES_UNTIL_STOPPED} or closed_until <= now() then null else closed_until end,
-    close_reason = case when failures >= ${TROUBLES_UNTIL_STOPPED} or closed_until <= now() then null else close_reason end
+    closed_until = case when failures >= ${troubles} or closed_until <= now() then null else closed_until end,
+    close_reason = case when failures >= ${troubles} or closed_until <= now() then null else close_reason end
   where account_id in (
     select account_id from account_gate
     where account_id = any($1::uuid[]) and (failures > 0 or closed_until <= now())
@@ -36,7 +31,11 @@ const WELL = `
 
 // Several rows in flight that fail together count as one trouble: a trouble counts only if no other
 // trouble was counted since its row was claimed.
-const ILL = `
+const illStatement = ({
+  troubles,
+  firstStopSeconds,
+  longestStopSeconds,
+}: BreakerLimits): string => `
   insert into account_gate as g (account_id, failures, closed_until, close_reason)
   select gate, case when seen is null then 0 else 1 end, now() + seconds * interval '1 s', close_reason
   from unnest($1::uuid[], $2::int[], $3::text[], $4::float8[], $5::text[]) x(gate, seen, reason, seconds, close_reason)
@@ -49,9 +48,9 @@ const ILL = `
     from unnest($1::uuid[], $2::int[], $3::text[], $4::float8[], $5::text[]) x(gate, seen, reason, seconds, close_reason),
       lateral (select
         coalesce(g.failures <= x.seen and not coalesce(g.closed_until > now(), false), false) as counts,
-        g.failures + 1 >= ${TROUBLES_UNTIL_STOPPED} as stops,
-        interval '1 s' * least(${LONGEST_STOP_SECONDS},
-          ${FIRST_STOP_SECONDS} * power(2, least(g.failures + 1 - ${TROUBLES_UNTIL_STOPPED}, 10))) as pause) n
+        g.failures + 1 >= ${troubles} as stops,
+        interval '1 s' * least(${longestStopSeconds},
+          ${firstStopSeconds} * power(2, least(g.failures + 1 - ${troubles}, 10))) as pause) n
     where x.gate = g.account_id)`;
 
 /**
@@ -64,6 +63,13 @@ export class RateGateSignals {
    * even if its claim saw no trouble.
    */
   readonly #troubled = new Set<string>();
+  readonly #wellStatement: string;
+  readonly #illStatement: string;
+
+  constructor(limits: BreakerLimits) {
+    this.#wellStatement = wellStatement(limits);
+    this.#illStatement = illStatement(limits);
+  }
 
   /**
    * Writes the reports of a batch.
@@ -79,9 +85,9 @@ export class RateGateSignals {
     const news = gather(reports, (row) => marked(row) || this.#troubled.has(row.gateId));
     const well = [...news].flatMap(([gate, { well: isWell }]) => (isWell ? [gate] : []));
     const ill = [...news].filter(([, { trouble, stop }]) => trouble !== null || stop !== null);
-    if (well.length > 0) await sql.query(WELL, [well]);
+    if (well.length > 0) await sql.query(this.#wellStatement, [well]);
     if (ill.length > 0) {
-      await sql.query(ILL, [
+      await sql.query(this.#illStatement, [
         ill.map(([gate]) => gate),
         ill.map(([, { trouble }]) => trouble?.seen ?? null),
         ill.map(([, { trouble }]) => reasonOf(trouble)),

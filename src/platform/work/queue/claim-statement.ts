@@ -237,7 +237,7 @@ function summary({ table }: QueueTable, reportsLate: boolean): string {
  * @param reportsLate whether the summary includes `late`
  */
 export function claimStatement(queue: QueueTable, reportsLate: boolean): string {
-  const { table, gateColumn, columns } = queue;
+  const { table, gateColumn, columns, claimSets } = queue;
   const extra = Object.entries(columns)
     .map(([property, column]) => `, j.${column} as "${property}"`)
     .join('');
@@ -245,7 +245,7 @@ export function claimStatement(queue: QueueTable, reportsLate: boolean): string 
       with ${[dueRows, gates, ranking, parking].map((part) => part(queue)).join(',')},
       taken as (
         update ${table} j
-        set state = ${ROW_CLAIMED}, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null
+        set state = ${ROW_CLAIMED}, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null${claimSets ? `, ${claimSets}` : ''}
         where ${among('take')}
         returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
           extract(epoch from clock_timestamp() - j.due_at)::float8 as "lateSeconds",

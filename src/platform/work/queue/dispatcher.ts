@@ -87,11 +87,11 @@ export type Next = { kind: 'done' } | { kind: 'again'; at: Date; ambiguous: bool
 /**
  * What a run reports about its rate gate (the account or the webhook) as a whole. A dispatcher
  * returns it in `Outcome.gate`, and the engine's circuit breaker combines the reports of all
- * workers. Only queues with `QueueTable.breaker` report signals, at present only `send`.
+ * workers. Only queues with `QueueTable.breaker` report signals: `send` and `hook`.
  *
- * A *trouble* is a run that could not reach the account at all. Five troubles in a row stop the
- * circuit breaker for 30 s; each further one stops it for twice as long, up to 15 minutes. Then it
- * is testing: one row at a time runs until one reports `well`. A trouble counts only if no other
+ * A *trouble* is a run that could not reach the account or webhook at all. Several troubles in a
+ * row stop the circuit breaker; each further one stops it for twice as long (`BreakerLimits`). Then
+ * it is testing: one row at a time runs until one reports `well`. A trouble counts only if no other
  * trouble was counted since its row was claimed.
  *
  * Rows that wait for a stopped breaker make no attempts. Only a row that has reached its own
@@ -151,6 +151,15 @@ export interface RowLoading {
   ready: string;
 }
 
+/** When and for how long the circuit breakers of a queue stop. */
+export interface BreakerLimits {
+  /** Number of consecutive troubles that stops the breaker. */
+  troubles: number;
+  /** How long it is stopped then. Each further trouble doubles the time. */
+  firstStopSeconds: number;
+  longestStopSeconds: number;
+}
+
 /** Where a queue is stored. */
 export interface QueueTable {
   queue: QueueName;
@@ -162,11 +171,21 @@ export interface QueueTable {
   /** Whether a finished row stays and waits for its next time, as in the queue `sync`. */
   permanent?: boolean;
   /**
-   * Whether rows of this queue report rate gate signals and wait while their circuit breaker is
-   * stopped. Queues without it ignore breakers: an account that cannot send for an hour can still
-   * be read.
+   * SQL assignments that the claim makes in the row `j`, such as `a = coalesce(j.a, j.b)`. Absent:
+   * none.
    */
-  breaker?: boolean;
+  claimSets?: string;
+  /**
+   * SQL condition on row `j`: a run that reports `done` ends it. Otherwise the row was extended
+   * during the run: it waits again, due at once, and `Settled.next` says so. Absent: always.
+   */
+  endsIf?: string;
+  /**
+   * Limits of the circuit breaker, if rows of this queue report rate gate signals and wait while
+   * their breaker is stopped. Queues without it ignore breakers: an account that cannot send for an
+   * hour can still be read.
+   */
+  breaker?: BreakerLimits;
   /**
    * Column of a row's own deadline. No rate gate delays a row beyond it. Absent: rows have no
    * deadline.

@@ -28,7 +28,7 @@ export interface QueueStatements {
    * ids.
    */
   lock: string;
-  /** Deletes rows that are done. $1 ids, $2 fences, $3 workers. */
+  /** Deletes rows that are done (`QueueTable.endsIf`). $1 ids, $2 fences, $3 workers. */
   finish: string;
   /**
    * Lets rows wait for their next attempt. $1 ids, $2 fences, $3 workers, $4 instants, $5 ambiguous
@@ -92,7 +92,7 @@ const settledRows = ({ table, permanent }: QueueTable): string =>
  * Builds the statements of one queue. Each text is constant, so each connection prepares it once.
  */
 export function queueStatements(queue: QueueTable, reportsLate = false): QueueStatements {
-  const { table, permanent, loading, attemptAssumedColumn } = queue;
+  const { table, permanent, loading, attemptAssumedColumn, endsIf = 'true' } = queue;
   const settled = settledRows(queue);
   // From now on an attempt is known.
   const handedOff = `handoff_at = clock_timestamp()${attemptAssumedColumn ? `, ${attemptAssumedColumn} = false` : ''}`;
@@ -103,7 +103,7 @@ export function queueStatements(queue: QueueTable, reportsLate = false): QueueSt
       returning j.id`,
     load: loading ? loadStatement(table, loading) : null,
     lock: `select from ${table} where id = any($1::uuid[]) order by id for update`,
-    finish: `delete from ${table} j where ${settled} returning j.id`,
+    finish: `delete from ${table} j where ${settled} and ${endsIf} returning j.id`,
     again: `
       update ${table} j
       set state = ${ROW_WAITING}, worker_id = null, handoff_at = null, ambiguous = ($5::boolean[])[${POSITION}], crashes = 0,

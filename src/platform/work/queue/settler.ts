@@ -1,12 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Logger } from '@nestjs/common';
-import type { AnyDispatcher, ClaimedRow, Outcome, Settled } from './dispatcher.ts';
+import type { AnyDispatcher, ClaimedRow, Next, Outcome, Settled } from './dispatcher.ts';
 import { databaseTrouble } from '../../database/health/database-trouble.ts';
 import type { SqlPool } from '../../database/sql.ts';
 import type { BatcherOptions } from '../batcher.ts';
 import { RateGateSignals } from '../gates/rate-gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import { backoff } from './backoff.ts';
+
+type Waiting = Extract<Next, { kind: 'again' }>;
 
 /** How the run of a claimed row ended. An `outcome` of `null` means that the run had no effect. */
 export interface Ending {
@@ -42,7 +44,7 @@ const PAUSE_MS = { first: 50, longest: 2_000 };
  */
 export class Settler {
   readonly #log: Logger;
-  readonly #gates = new RateGateSignals();
+  readonly #gates: RateGateSignals | null;
   readonly #unwritable = new Set<string>();
   #givesUp = false;
 
@@ -51,7 +53,9 @@ export class Settler {
     private readonly statements: QueueStatements,
     private readonly dispatcher: AnyDispatcher,
   ) {
-    this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
+    const { queue, breaker } = dispatcher.table;
+    this.#log = new Logger(`Queue ${queue}`);
+    this.#gates = breaker ? new RateGateSignals(breaker) : null;
   }
 
   /** From now on nothing is retried, because the process has no time left to stop. */
@@ -160,7 +164,8 @@ export class Settler {
       const again = settled.flatMap(({ row, next }) =>
         next.kind === 'again' ? [{ row, next }] : [],
       );
-      if (done.length > 0 && again.length > 0)
+      const { endsIf } = this.dispatcher.table;
+      if (done.length > 0 && (endsIf || again.length > 0))
         await sql.query(this.statements.lock, [settled.map(({ row }) => row.id)]);
       const ours = new Set<string>();
       if (done.length > 0) {
@@ -170,6 +175,7 @@ export class Settler {
           done.map(({ row }) => workers.get(row)),
         ]);
         for (const { id } of rows) ours.add(id);
+        if (endsIf) again.push(...extended(done, ours));
       }
       if (again.length > 0) {
         const rows = await sql.query<{ id: string }>(this.statements.again, [
@@ -181,15 +187,24 @@ export class Settler {
         ]);
         for (const { id } of rows) ours.add(id);
       }
-      kept = settled.filter(({ row }) => ours.has(row.id));
+      const waits = new Map(again.map(({ row, next }) => [row, next]));
+      kept = settled.flatMap((one) =>
+        ours.has(one.row.id) ? [{ ...one, next: waits.get(one.row) ?? one.next }] : [],
+      );
       if (kept.length === 0) return;
       await this.dispatcher.record(sql, kept);
-      if (this.dispatcher.table.breaker)
-        committed = await this.#gates.write(sql, kept, (row) => marked.has(row));
+      if (this.#gates) committed = await this.#gates.write(sql, kept, (row) => marked.has(row));
     });
     committed();
-    return settled.filter((one) => !kept.includes(one));
+    const written = new Set(kept.map(({ row }) => row));
+    return settled.filter(({ row }) => !written.has(row));
   }
+}
+
+/** Rows that were extended during their runs, or that belong to another worker by now. */
+function extended(done: readonly Settled<ClaimedRow, unknown>[], ended: ReadonlySet<string>) {
+  const next: Waiting = { kind: 'again', at: new Date(0), ambiguous: false };
+  return done.flatMap(({ row }) => (ended.has(row.id) ? [] : [{ row, next }]));
 }
 
 const compare = (a: ClaimedRow, b: ClaimedRow) => (a.id < b.id ? -1 : 1);

@@ -1,0 +1,122 @@
+import { createHash } from 'node:crypto';
+import type { ClaimedRow, RowLoading } from '../../work/queue/dispatcher.ts';
+import { previousSeq, wants } from '../events/matching.ts';
+import type { WebhookContent, WebhookState } from '../webhook-state.ts';
+import { SEALED_SECRETS, type SealedSecrets } from './delivery-signer.ts';
+import type { NumberedEvent } from './deltas.ts';
+
+/** Most events of a request. */
+const MOST_DELTAS = 100;
+/** Most bytes of a request with several events: a larger event is sent alone. */
+const MOST_BYTES = 256 * 1024;
+
+/** A claimed row of `hook_job`: a lane, or one event to deliver again. */
+export interface WebhookDeliveryRow extends ClaimedRow {
+  /** The event to deliver again; for a lane, its account. */
+  subjectId: string;
+  giveUpAt: Date;
+  /** `WebhookDelivery`; `null`: the row is no lane. */
+  fromSeq: number | null;
+  batchSeq: number | null;
+}
+
+/** Whether a row is a lane: it delivers the events of one account to one webhook in order. */
+export const isLane = ({ fromSeq }: WebhookDeliveryRow): boolean => fromSeq !== null;
+
+/** What is loaded with a row. */
+export interface LoadedBatch extends SealedSecrets {
+  callbackUrl: string;
+  state: WebhookState;
+  content: WebhookContent;
+  /** The stored JSON of the events, one after the other; `null` as all lists: there are none. */
+  bodies: Buffer | null;
+  lengths: number[] | null;
+  ids: string[] | null;
+  seqs: (number | null)[] | null;
+  createdAt: Date[] | null;
+  accountId: string | null;
+  /** `NumberedEvent.previousSeq` of the first event. */
+  previousSeq: number | null;
+  /** Whether further events of the lane were stored when the row was claimed. */
+  more: boolean;
+}
+
+const COLUMNS = 'e.id, e.seq, e.account_id, e.application_id, e.created_at, e.body';
+const BATCH = `
+  select ${COLUMNS} from webhook_event e
+  where j.from_seq is not null and e.account_id = j.event_id and e.seq > j.from_seq and e.seq <= j.batch_seq and ${wants('w', 'e')}
+  order by e.seq limit ${MOST_DELTAS + 1}`;
+const AGAIN = `select ${COLUMNS} from webhook_event e where j.from_seq is null and e.id = j.event_id`;
+
+/** How the events of a row are loaded, together with those of all rows of a claim. */
+export const BATCH_LOADING: RowLoading = {
+  columns: `w.callback_url as "callbackUrl", w.state, w.content, ${SEALED_SECRETS}, b.*`,
+  // One value for all bodies: an array of them would take the program several times as long.
+  joins: `
+    join webhook w on w.id = j.webhook_id
+    join application a on a.id = w.application_id
+    cross join lateral (
+      select string_agg(x.body, ''::bytea order by x.n) as bodies, array_agg(length(x.body) order by x.n) as lengths,
+        array_agg(x.id order by x.n) as ids, array_agg(x.seq::float8 order by x.n) as seqs,
+        array_agg(x.created_at order by x.n) as "createdAt",
+        (array_agg(x.account_id))[1] as "accountId", max(case when x.n = 1 then ${previousSeq('w', 'x')} end) as "previousSeq",
+        coalesce(count(*) < max(x.stored), false) as more
+      from (
+        select e.*, row_number() over (order by e.seq) as n, count(*) over () as stored,
+          sum(length(e.body)) over (order by e.seq) as bytes
+        from ((${BATCH}) union all (${AGAIN})) e) x
+      where x.n = 1 or (x.n <= ${MOST_DELTAS} and x.bytes <= ${MOST_BYTES})) b`,
+  // A delivery may be repeated, so it has no hand-off marker.
+  ready: 'false',
+};
+
+/** The events of one request, in their order. */
+export interface Batch {
+  events: (NumberedEvent & { createdAt: Date })[];
+  /** `webhook-id` of the request: a repetition has the same. */
+  id: string;
+  accountId: string | null;
+  /** Whether the lane has further events behind these, as known at the claim. */
+  more: boolean;
+}
+
+/** The events of a row; `null` if none of them is stored. */
+export function batchOf(
+  { gateId: webhookId }: Pick<WebhookDeliveryRow, 'gateId'>,
+  { bodies, lengths, ids, seqs, createdAt, accountId, previousSeq: before, more }: LoadedBatch,
+): Batch | null {
+  let end = 0;
+  let previous = before;
+  const events = (ids ?? []).map((id, index) => {
+    const body = (bodies ?? Buffer.alloc(0)).subarray(end, (end += lengths?.[index] ?? 0));
+    const seq = seqs?.[index] ?? null;
+    const event = {
+      id,
+      seq,
+      previousSeq: previous,
+      body,
+      createdAt: createdAt?.[index] ?? new Date(0),
+    };
+    previous = seq;
+    return event;
+  });
+  const [first] = events;
+  if (!first) return null;
+  const id = events.length === 1 ? first.id : batchId(webhookId, first.seq, previous);
+  return { events, id, accountId, more };
+}
+
+/**
+ * Id of a request with several events: a UUIDv8 (RFC 9562, section 5.8) of the webhook and the
+ * first and last number.
+ */
+export function batchId(
+  webhookId: string,
+  firstSeq: number | null,
+  lastSeq: number | null,
+): string {
+  const hash = createHash('sha256').update(`${webhookId}/${firstSeq}/${lastSeq}`).digest();
+  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x80;
+  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
+  return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}

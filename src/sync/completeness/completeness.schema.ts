@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { mirrorExample, mirrorView } from '../../accounts/account-management/accounts.schema.ts';
+import { WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
+import { MOST_DAYS } from '../audit/audit-days.ts';
+import { REASONS } from './completeness-policy.ts';
+
+/** `GET /a/{client_id}/accounts/{id}/completeness`. */
+export const completenessQuery = z.object({
+  days: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(MOST_DAYS)
+    .default(MOST_DAYS)
+    .describe(`How many days (UTC), today included; default ${MOST_DAYS}`),
+});
+export type CompletenessQuery = z.infer<typeof completenessQuery>;
+
+const count = (what: string) => z.number().int().describe(what);
+const ids = (what: string) => z.array(z.string()).describe(`Up to 100 ids: ${what}`);
+const reasons = (what: string) =>
+  z.array(z.enum(REASONS)).describe(`${what}; empty if it is complete (docs/completeness.md)`);
+
+const messages = z
+  .object({
+    audited_at: z
+      .number()
+      .int()
+      .nullable()
+      .describe('When the last audit of this day began; null: the day was never audited'),
+    provider: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Messages of the day that the provider listed in that audit; null without one'),
+    mirror: count('Messages of the day that are stored here now and known to the provider'),
+    since_audit: count(
+      'Of these, messages that came after the audit, so the provider is not asked',
+    ),
+    missing: count('Messages that were stored here or listed in the audit and are lost here'),
+    missing_ids: ids('missing messages'),
+    surplus: count('Messages that are stored here and that the provider did not list'),
+    surplus_ids: ids('surplus messages'),
+    expected_events: z
+      .number()
+      .int()
+      .nullable()
+      .describe('Messages that need an event `message.created`; null: no webhook wants it'),
+    without_event: count('Of these, messages of which no event is stored'),
+    without_event_ids: ids('messages without an event'),
+  })
+  .describe('Messages received on this day, with drafts');
+
+const delivery = z.object({
+  webhook_id: z.string().describe('Id of the webhook'),
+  callback_url: z.string(),
+  state: z.enum(WEBHOOK_STATES),
+  kind: z
+    .enum(['messages', 'events', 'contacts'])
+    .describe('`messages`: `message.created`; `events`: `event.*`; `contacts`: `contact.*`'),
+  wanted: count('Stored events that the webhook subscribes to'),
+  handed_over: count('Of these, confirmed by the receiver'),
+  waiting: count('Queued, or kept until the failed webhook is activated'),
+  dropped: count('Given up'),
+  unaccounted: count('Neither delivered nor queued nor dropped'),
+  lost_event_ids: ids('events that were dropped or are unaccounted for'),
+});
+
+/** The proof of an account. */
+export const completenessView = z
+  .object({
+    account_id: z.string(),
+    complete: z
+      .boolean()
+      .describe('Whether everything below is proven to be complete. What is unknown is not'),
+    reasons: reasons('Why the account is not complete'),
+    audit: mirrorView,
+    days: z
+      .array(
+        z.object({
+          day: z.string().describe('Day in UTC'),
+          complete: z.boolean().describe('Whether the day is proven to be complete'),
+          reasons: reasons('Why the day is not complete'),
+          messages,
+          deliveries: z
+            .array(delivery)
+            .describe('What became of the events of this day, by webhook and kind'),
+        }),
+      )
+      .describe('Oldest first'),
+  })
+  .meta({
+    id: 'Completeness',
+    example: {
+      account_id: '019aa1b2-0000-7000-8000-000000000001',
+      complete: false,
+      reasons: ['waiting'],
+      audit: mirrorExample,
+      days: [
+        {
+          day: '2026-11-28',
+          complete: false,
+          reasons: ['waiting'],
+          messages: {
+            audited_at: 1_795_860_000,
+            provider: 412,
+            mirror: 415,
+            since_audit: 3,
+            missing: 0,
+            missing_ids: [],
+            surplus: 0,
+            surplus_ids: [],
+            expected_events: 409,
+            without_event: 0,
+            without_event_ids: [],
+          },
+          deliveries: [
+            {
+              webhook_id: '019aa1b2-0000-7000-8000-000000000002',
+              callback_url: 'https://app.example.com/hooks/mail',
+              state: 'failing',
+              kind: 'messages',
+              wanted: 409,
+              handed_over: 400,
+              waiting: 9,
+              dropped: 0,
+              unaccounted: 0,
+              lost_event_ids: [],
+            },
+          ],
+        },
+      ],
+    },
+  });
+export type CompletenessView = z.infer<typeof completenessView>;
