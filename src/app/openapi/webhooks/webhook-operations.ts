@@ -9,6 +9,7 @@ import { type Payload, PAYLOADS } from './payloads.ts';
 export const WEBHOOKS = 'x-webhooks';
 
 const ID = '019aa1b2-0000-7000-8000-000000000001';
+const EVENT_ID = '019aa1b2-0000-7000-8000-000000000009';
 const ACCOUNT_ID = '019aa1b2-0000-7000-8000-00000000000a';
 const NULL: Schema = { type: 'object', nullable: true, enum: [null] };
 
@@ -171,5 +172,7 @@ function exampleOf(trigger: Trigger, { attributes, metadata }: Payload): object 
     attributes: exampleIn(attributes),
     metadata: exampleIn(metadata),
   };
-  return { deltas: [{ date: 1_795_255_200, object, type: trigger, object_data: data }] };
+  const numbers = { event_id: EVENT_ID, sequence: 4711, previous_sequence: 4705 };
+  const delta = { date: 1_795_255_200, object, type: trigger, object_data: data, ...numbers };
+  return { deltas: [delta] };
 }
