@@ -2286,6 +2286,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2295,6 +2296,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.connected"
          *         }
          *       ]
@@ -2359,6 +2362,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2371,6 +2375,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.invalid"
          *         }
          *       ]
@@ -2406,6 +2412,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2418,6 +2425,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.proof_changed"
          *         }
          *       ]
@@ -2484,6 +2493,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2496,6 +2506,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.running"
          *         }
          *       ]
@@ -2562,6 +2574,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2574,6 +2587,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.stopped"
          *         }
          *       ]
@@ -2609,6 +2624,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2621,6 +2637,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.sync_error"
          *         }
          *       ]
@@ -3282,6 +3300,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "calendar",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -3293,6 +3312,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "calendar"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "calendar.created"
          *         }
          *       ]
@@ -3409,6 +3430,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "calendar",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -3420,6 +3442,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "calendar"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "calendar.deleted"
          *         }
          *       ]
@@ -3496,6 +3520,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "calendar",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -3507,6 +3532,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "calendar"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "calendar.updated"
          *         }
          *       ]
@@ -4540,6 +4567,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "contact",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -4549,6 +4577,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "contact"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "contact.created"
          *         }
          *       ]
@@ -4675,6 +4705,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "contact",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -4684,6 +4715,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "contact"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "contact.deleted"
          *         }
          *       ]
@@ -4772,6 +4805,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "contact",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -4781,6 +4815,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "contact"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "contact.updated"
          *         }
          *       ]
@@ -6048,6 +6084,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "draft",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6057,6 +6094,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "draft"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "draft.created"
          *         }
          *       ]
@@ -6182,6 +6221,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "draft",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6191,6 +6231,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "draft"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "draft.deleted"
          *         }
          *       ]
@@ -6255,6 +6297,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "draft",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6264,6 +6307,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "draft"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "draft.updated"
          *         }
          *       ]
@@ -6404,6 +6449,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "event",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6418,6 +6464,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "event"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "event.created"
          *         }
          *       ]
@@ -6552,6 +6600,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "event",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6566,6 +6615,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "event"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "event.deleted"
          *         }
          *       ]
@@ -6975,6 +7026,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "event",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6989,6 +7041,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "event"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "event.updated"
          *         }
          *       ]
@@ -7200,6 +7254,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "folder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7209,6 +7264,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "folder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "folder.created"
          *         }
          *       ]
@@ -7326,6 +7383,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "folder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7335,6 +7393,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "folder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "folder.deleted"
          *         }
          *       ]
@@ -7399,6 +7459,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "folder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7408,6 +7469,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "folder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "folder.updated"
          *         }
          *       ]
@@ -7593,6 +7656,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "grant",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7605,6 +7669,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "grant"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "grant.created"
          *         }
          *       ]
@@ -7671,6 +7737,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "grant",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7683,6 +7750,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "grant"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "grant.deleted"
          *         }
          *       ]
@@ -7726,6 +7795,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "grant",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7740,6 +7810,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "grant"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "grant.expired"
          *         }
          *       ]
@@ -7826,6 +7898,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "grant",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7839,6 +7912,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "grant"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "grant.updated"
          *         }
          *       ]
@@ -8143,6 +8218,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "job_status",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8162,6 +8238,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "job_status"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "job.cancelled"
          *         }
          *       ]
@@ -8197,6 +8275,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "job_status",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8216,6 +8295,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "job_status"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "job.delayed"
          *         }
          *       ]
@@ -8251,6 +8332,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "job_status",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8270,6 +8352,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "job_status"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "job.failed"
          *         }
          *       ]
@@ -8384,6 +8468,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "job_status",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8403,6 +8488,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "job_status"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "job.successful"
          *         }
          *       ]
@@ -8519,6 +8606,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "label",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8528,6 +8616,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "label"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "label.created"
          *         }
          *       ]
@@ -8645,6 +8735,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "label",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8654,6 +8745,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "label"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "label.deleted"
          *         }
          *       ]
@@ -8718,6 +8811,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "label",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8727,6 +8821,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "label"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "label.updated"
          *         }
          *       ]
@@ -8916,6 +9012,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8943,6 +9040,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.bounced"
          *         }
          *       ]
@@ -9135,6 +9234,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9147,6 +9247,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.created"
          *         }
          *       ]
@@ -9280,6 +9382,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9292,6 +9395,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.deleted"
          *         }
          *       ]
@@ -9404,6 +9509,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9434,6 +9540,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.link_clicked"
          *         }
          *       ]
@@ -9709,6 +9817,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9732,6 +9841,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.opened"
          *         }
          *       ]
@@ -9957,6 +10068,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9969,6 +10081,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.updated"
          *         }
          *       ]
@@ -10641,6 +10755,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "quota",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -10656,6 +10771,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "quota"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "quota.reached"
          *         }
          *       ]
@@ -10945,6 +11062,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "reminder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -10963,6 +11081,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "reminder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "reminder.failed"
          *         }
          *       ]
@@ -10998,6 +11118,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "reminder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -11016,6 +11137,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "reminder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "reminder.sent"
          *         }
          *       ]
@@ -11785,6 +11908,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "thread",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -11794,6 +11918,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "thread"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "thread.created"
          *         }
          *       ]
@@ -11919,6 +12045,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "thread",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -11928,6 +12055,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "thread"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "thread.deleted"
          *         }
          *       ]
@@ -11992,6 +12121,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "thread",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -12009,6 +12139,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "thread"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "thread.replied"
          *         }
          *       ]
@@ -12211,6 +12343,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "thread",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -12220,6 +12353,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "thread"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "thread.updated"
          *         }
          *       ]

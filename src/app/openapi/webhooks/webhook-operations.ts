@@ -23,6 +23,12 @@ const NUMBERS: Readonly<Record<string, Schema>> = {
   },
 };
 
+const EXAMPLE_NUMBERS = {
+  event_id: '019aa1b2-0000-7000-8000-000000000009',
+  sequence: 4711,
+  previous_sequence: 4705,
+};
+
 /** `MessageLinkClickedWebhook` for `message.link_clicked`. */
 export const schemaName = (trigger: Trigger): string =>
   `${trigger.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())}Webhook`;
@@ -77,7 +83,9 @@ function deliverySchema(trigger: Trigger, dataName: string): Schema {
       deltas: { type: 'array', items: delta, description: 'The events of this delivery' },
     }),
     description: payload.summary,
-    example: exampleDelivery(trigger),
+    example: {
+      deltas: exampleDelivery(trigger).deltas.map((delta) => ({ ...delta, ...EXAMPLE_NUMBERS })),
+    },
   };
 }
 

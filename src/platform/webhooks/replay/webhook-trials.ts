@@ -8,6 +8,7 @@ import { Database } from '../../database/sql.ts';
 import { writerKey } from '../../database/writer-keys.ts';
 import { EgressClient } from '../../egress/egress-client.ts';
 import { EgressError } from '../../egress/egress-error.ts';
+import { deltasJson } from '../delivery/deltas.ts';
 import { TEST_TYPE } from '../events/matching.ts';
 import { publishEvents } from '../events/publish-events.ts';
 import { exampleDelivery } from '../payloads/example-delivery.ts';
@@ -109,8 +110,10 @@ export class WebhookTrials {
     webhookId: string,
     callbackUrl: string,
     eventId: string,
-    body: Buffer,
+    stored: Buffer,
   ): Promise<TestResult['delivery']> {
+    // A test event is in no order.
+    const body = deltasJson([{ id: eventId, seq: null, previousSeq: null, body: stored }]);
     const [sealed] = await this.database.query<SealedSecrets>(SECRETS, [webhookId]);
     if (!sealed) throw new NotFoundError('webhook', webhookId); // deleted meanwhile
     const headers = this.signer.headers(sealed, { eventId, body, at: this.clock.now() });
