@@ -27,8 +27,6 @@ const CANNOT: Readonly<Record<string, string>> = {
   'docs/quickstart.md: export CARILLON_API_URL=https://localhost:3000': 'needs HTTPS',
   'docs/sending.md: carillon-api send post': 'needs the id of a draft',
   'docs/webhooks.md: curl -u': 'needs a receiver that answers the challenge',
-  'examples/exactly-once-node/README.md: carillon-api webhooks': 'needs a database of the reader',
-  'examples/exactly-once-python/README.md: carillon-api webhooks': 'needs a database of the reader',
   'examples/reminders/README.md: # in a clone, in another terminal': 'run by test/e2e/examples',
   'examples/send-later-node/README.md: # in a clone, in another terminal':
     'run by test/e2e/examples',
