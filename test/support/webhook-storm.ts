@@ -27,7 +27,7 @@ export class Inbox {
   disordered = 0;
   /** Events whose `previous_sequence` was not the last number received. */
   gaps = 0;
-  /** Events of requests whose `webhook-id` had arrived before. */
+  /** Events that had arrived before. */
   repeated = 0;
   readonly #ids = new Set<string>();
   readonly #last = new Map<string, number>();
@@ -42,6 +42,11 @@ export class Inbox {
   }
 
   #note({ sequence, previous_sequence: previous, object_data: { account_id, id } }: Delta): void {
+    // A batch that was received but not confirmed may be cut, and its parts have other ids.
+    if (this.objects.has(id)) {
+      this.repeated += 1;
+      return;
+    }
     const before = this.#last.get(account_id);
     if (before !== undefined && sequence <= before) this.disordered += 1;
     if ((before ?? null) !== previous) this.gaps += 1;
