@@ -1,26 +1,25 @@
-import type { Writable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Credentials } from '../platform/auth/credentials.ts';
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
-import { DomainError } from '../platform/base/errors/domain-error.ts';
 import { KeyedLimit } from '../platform/base/concurrency/keyed-limit.ts';
-import { asciiJson } from '../platform/base/text/ascii-json.ts';
-import { AccountSlots } from '../platform/changes/account-slots.ts';
-import { CallerWatch, WaitingCaller } from './caller-watch.ts';
-import { ChangeWatch, type ChangeWaiter } from './change-watch.ts';
+import { CallerWatch } from '../platform/waiting/caller-watch.ts';
+import {
+  type DeltaSink,
+  STREAM_PAGE,
+  streamDeltas,
+  untilDeltas,
+} from '../platform/waiting/delta-streams.ts';
+import { ReaderSlots } from '../platform/waiting/reader-slots.ts';
+import type { WaitingReader } from '../platform/waiting/waiting-reader.ts';
+import { ChangeWatch } from './change-watch.ts';
 import { type DeltaPage, type DeltaRequest, DeltasService } from './deltas.service.ts';
+import { WaitingAccount } from './waiting-account.ts';
 
 /** Most requests of each kind at the same time for one account. */
 const MOST_LONG_POLLS = 10;
 const MOST_STREAMS = 10;
 
-const HEARTBEAT_MS = 1_000;
-/** Pause of a stream in milliseconds after a failed database read. */
-const REST_MS = 1_000;
-/** Changes a stream reads at a time. Limits the memory that a slow client can use. */
-const STREAM_LIMIT = 50;
-const STREAM_BYTES = 256 * 1024;
 /**
  * Most database reads at the same time. One commit may wake hundreds of streams, and they must
  * leave connections of the pool to other requests.
@@ -35,15 +34,11 @@ export interface DeltaReader {
   timeoutMs: number;
 }
 
-/** Where a stream writes its deltas. */
-export type DeltaSink = Pick<Writable, 'write' | 'writableNeedDrain' | 'once' | 'off'>;
-
 /** Long polls and streams: requests that wait for changes. */
 @Injectable()
 export class DeltaWaits {
-  readonly #log = new Logger(DeltaWaits.name);
-  readonly #longPolls = new AccountSlots('/delta/longpoll', MOST_LONG_POLLS);
-  readonly #streams = new AccountSlots('/delta/streaming', MOST_STREAMS);
+  readonly #longPolls = new ReaderSlots('/delta/longpoll', 'account', MOST_LONG_POLLS);
+  readonly #streams = new ReaderSlots('/delta/streaming', 'account', MOST_STREAMS);
   readonly #reads = new KeyedLimit(READS_AT_ONCE);
 
   constructor(
@@ -59,7 +54,8 @@ export class DeltaWaits {
    * application is stopped.
    * @param onGone registers a callback for the client's disconnect
    * @throws {InvalidCursorError} @throws {ExpiredCursorError} @throws {TooManyReadersError}
-   * @throws {TokenNoLongerValidError} @throws {ForbiddenError} @throws {ApplicationSuspendedError}
+   * @throws {CredentialNoLongerValidError} @throws {ForbiddenError}
+   * @throws {ApplicationSuspendedError}
    */
   longPoll(
     reader: DeltaReader,
@@ -69,11 +65,9 @@ export class DeltaWaits {
     const { accountId } = reader.account;
     return this.#longPolls.run(accountId, () =>
       this.#during(reader, request, onGone, async (waiting, caller) => {
-        let page = await this.#read(caller, request, waiting);
-        while (page.deltas.length === 0 && (page.more || (await waiting.next()))) {
-          const next = await this.#read(caller, { ...request, cursor: page.end }, waiting);
-          page = { ...next, start: request.cursor };
-        }
+        const page = await untilDeltas(waiting, request.cursor, (cursor) =>
+          this.#read(caller, { ...request, cursor }, waiting),
+        );
         if (caller.refusal) throw caller.refusal;
         return page;
       }),
@@ -81,8 +75,7 @@ export class DeltaWaits {
   }
 
   /**
-   * Writes deltas as they occur, one line of ASCII JSON each, at the pace of the client. Writes an
-   * empty line every second as a heartbeat. Ends when the timeout ends, the client disconnects, the
+   * Writes deltas as `streamDeltas` does. Ends when the timeout ends, the client disconnects, the
    * token, the account or the application is stopped, or the process stops.
    * @param open called once, after the last check that can refuse the request
    * @throws {InvalidCursorError} @throws {ExpiredCursorError} @throws {TooManyReadersError}
@@ -94,30 +87,17 @@ export class DeltaWaits {
     onGone: (gone: () => void) => void,
     open: () => DeltaSink,
   ): Promise<void> {
-    return this.#streams.run(reader.account.accountId, () =>
-      this.#during(reader, request, onGone, async (waiting, caller) => {
-        const bounds = { limit: STREAM_LIMIT, bytes: STREAM_BYTES };
-        const first = await this.#read(caller, { ...request, ...bounds }, waiting);
-        const sink = open();
-        sink.write('\n');
-        const heart = setInterval(() => {
-          // A client that has not read the last heartbeat does not need another.
-          if (!sink.writableNeedDrain) sink.write('\n');
-        }, HEARTBEAT_MS);
-        try {
-          let from = await writeAll(sink, first, waiting);
-          while (from && (from.more || (await waiting.next()))) {
-            const page = await this.#readOn(
-              caller,
-              { ...request, ...bounds, cursor: from.end },
-              waiting,
-            );
-            from = page && (await writeAll(sink, page, waiting));
-          }
-        } finally {
-          clearInterval(heart);
-        }
-      }),
+    const { accountId } = reader.account;
+    return this.#streams.run(accountId, () =>
+      this.#during(reader, request, onGone, (waiting, caller) =>
+        streamDeltas({
+          waiting,
+          cursor: request.cursor,
+          read: (cursor) => this.#read(caller, { ...request, ...STREAM_PAGE, cursor }, waiting),
+          open,
+          name: `account ${accountId}`,
+        }),
+      ),
     );
   }
 
@@ -125,13 +105,13 @@ export class DeltaWaits {
     { account, token, timeoutMs }: DeltaReader,
     { types }: Pick<DeltaRequest, 'types'>,
     onGone: (gone: () => void) => void,
-    work: (waiting: ChangeWaiter, caller: WaitingCaller) => Promise<T>,
+    work: (waiting: WaitingReader, caller: WaitingAccount) => Promise<T>,
   ): Promise<T> {
     return this.watch.during(account.accountId, async (waiting) => {
       const end = () => waiting.end();
       const over = setTimeout(end, timeoutMs);
       onGone(end);
-      const caller = new WaitingCaller(this.credentials, account, token, types, end);
+      const caller = new WaitingAccount(this.credentials, account, token, types, end);
       try {
         return await this.callers.during(caller, () => work(waiting, caller));
       } finally {
@@ -142,9 +122,9 @@ export class DeltaWaits {
 
   /** Reads as the caller that the token belongs to after the read, not before it. */
   async #read(
-    caller: WaitingCaller,
+    caller: WaitingAccount,
     request: DeltaRequest,
-    waiting: ChangeWaiter,
+    waiting: WaitingReader,
   ): Promise<DeltaPage> {
     for (;;) {
       const { account } = caller;
@@ -154,52 +134,4 @@ export class DeltaWaits {
       if (page.deltas.length === 0 || isDeepStrictEqual(await caller.ask(), account)) return page;
     }
   }
-
-  /** Retries while the database cannot be read. @returns `undefined` if the stream must end */
-  async #readOn(
-    caller: WaitingCaller,
-    request: DeltaRequest,
-    waiting: ChangeWaiter,
-  ): Promise<DeltaPage | undefined> {
-    while (!waiting.ended) {
-      try {
-        return await this.#read(caller, request, waiting);
-      } catch (error) {
-        if (error instanceof DomainError) return undefined;
-        this.#log.warn(
-          `stream of account ${caller.account.accountId}: could not read changes and will retry: ${String(error)}`,
-        );
-        await waiting.unlessEnded((done) => {
-          const rested = setTimeout(done, REST_MS);
-          return () => clearTimeout(rested);
-        });
-      }
-    }
-    return undefined;
-  }
-}
-
-/**
- * @returns the position to continue from, or `undefined` if the wait has ended. The written
- *   deltas are not returned, so that a waiting stream does not keep them in memory.
- */
-async function writeAll(
-  sink: DeltaSink,
-  { deltas, end, more }: DeltaPage,
-  waiting: ChangeWaiter,
-): Promise<Pick<DeltaPage, 'end' | 'more'> | undefined> {
-  for (const delta of deltas) {
-    if (waiting.ended) return undefined;
-    sink.write(`${asciiJson(delta)}\n`);
-    while (sink.writableNeedDrain && !waiting.ended) await drained(sink, waiting);
-  }
-  return waiting.ended ? undefined : { end, more };
-}
-
-/** Resolves on `drain`. A destroyed sink never drains; then the end of the wait resolves it. */
-function drained(sink: DeltaSink, waiting: ChangeWaiter): Promise<void> {
-  return waiting.unlessEnded((done) => {
-    sink.once('drain', done);
-    return () => sink.off('drain', done);
-  });
 }

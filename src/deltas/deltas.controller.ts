@@ -8,6 +8,7 @@ import { fromUnixSeconds } from '../platform/base/time/unix-seconds.ts';
 import { keepSmall } from '../platform/base/large-responses.ts';
 import { Endpoint } from '../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../platform/http/errors/error.schema.ts';
+import { DELTA_LINES, sendDeltaLines } from '../platform/http/responses/delta-lines.ts';
 import { sendAscii } from '../platform/http/responses/json-responses.ts';
 import { DELTA_SCOPES } from '../platform/changes/delta-types.ts';
 import { DeltaWaits } from './delta-waits.ts';
@@ -26,10 +27,6 @@ import {
   type StreamQuery,
 } from './deltas.schema.ts';
 import { DeltasService } from './deltas.service.ts';
-
-const LINES = 'text/event-stream';
-/** When a stream ends, the client has this many milliseconds to read what is still in transit. */
-const CLOSE_WAIT_MS = 2_000;
 
 /** Changes of an account. The token's scopes decide which types of objects are included. */
 @ApiTags('delta')
@@ -103,7 +100,7 @@ export class DeltasController {
 
   @Get('streaming')
   @ApiErrors(410)
-  @ApiProduces(LINES)
+  @ApiProduces(DELTA_LINES)
   @Endpoint({
     summary: 'Deltas as they occur, one line of JSON each',
     description:
@@ -119,27 +116,9 @@ export class DeltasController {
     @Res() response: Response,
   ): Promise<void> {
     const types = toTypes(query, account.scopes);
-    const open = () => {
-      response.status(200).set({
-        'Content-Type': LINES,
-        'Cache-Control': 'no-cache, no-transform',
-        // Tells proxies not to buffer the stream.
-        'X-Accel-Buffering': 'no',
-      });
-      response.flushHeaders();
-      return response;
-    };
     const reader = { account, token, timeoutMs: request.method === 'HEAD' ? 0 : timeout * 1000 };
-    keepSmall(response);
-    await this.waits.stream(
-      reader,
-      { ...query, types },
-      (gone) => response.once('close', gone),
-      open,
+    await sendDeltaLines(response, (onGone, open) =>
+      this.waits.stream(reader, { ...query, types }, onGone, open),
     );
-    response.end();
-    // Close the connection even if the client stops reading.
-    const patience = setTimeout(() => response.destroy(), CLOSE_WAIT_MS);
-    response.once('close', () => clearTimeout(patience));
   }
 }

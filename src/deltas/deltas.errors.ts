@@ -18,10 +18,3 @@ export class ExpiredCursorError extends DomainError {
     );
   }
 }
-
-/** The token became invalid, or lost a scope, after the request began. */
-export class TokenNoLongerValidError extends DomainError {
-  constructor() {
-    super('delta.not-welcome', 'unauthorized', 'Could not verify access credential.');
-  }
-}

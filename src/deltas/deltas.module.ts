@@ -8,7 +8,7 @@ import { FoldersModule } from '../mail/folders/folders.module.ts';
 import { MessagesModule } from '../mail/messages/messages.module.ts';
 import { ThreadsModule } from '../mail/threads/threads.module.ts';
 import { WebhooksModule } from '../platform/webhooks/webhooks.module.ts';
-import { CallerWatch } from './caller-watch.ts';
+import { CallerWatch } from '../platform/waiting/caller-watch.ts';
 import { ChangeWatch } from './change-watch.ts';
 import { ChangedObjects } from './changed-objects.ts';
 import { DeltaWaits } from './delta-waits.ts';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../platform/database/sql.ts';
-import type { Position } from './cursor.ts';
+import type { Position } from '../platform/waiting/cursor.ts';
 import type { DeltaType } from '../platform/changes/delta-types.ts';
 import type { LoggedChange } from './roll-up.ts';
 import { lowestWriter } from '../platform/database/writer-keys.ts';

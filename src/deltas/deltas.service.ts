@@ -2,7 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { PageTooLargeError } from '../platform/database/listing.ts';
 import { type Attributes, ChangedObjects } from './changed-objects.ts';
-import { BEGINNING, FROM_THE_START, fromCursor, type Position, toCursor } from './cursor.ts';
+import {
+  BEGINNING,
+  FROM_THE_START,
+  fromCursor,
+  type Position,
+  toCursor,
+} from '../platform/waiting/cursor.ts';
 import { DELTA_TYPES, type DeltaType } from '../platform/changes/delta-types.ts';
 import { ExpiredCursorError, InvalidCursorError } from './deltas.errors.ts';
 import { DeltasRepository, type LogState } from './deltas.repository.ts';

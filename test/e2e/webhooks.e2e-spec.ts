@@ -55,6 +55,7 @@ describe('webhooks', () => {
       expect(body).toEqual({
         id: expect.any(String),
         application_id: application.clientId,
+        delivery: 'push',
         callback_url: `${receiver.origin}/hook`,
         state: 'active',
         triggers: ['job.successful', 'job.failed'],

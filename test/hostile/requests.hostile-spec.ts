@@ -30,7 +30,7 @@ const RUNS = sized(5, 10);
 /** The longest time for one request, on two cores that run other tests too. */
 const MOST_MS = 5_000;
 /** Routes that wait for changes. The test gives up waiting after WAIT_MS. */
-const WAITING = /^\/delta\/(longpoll|streaming)$/;
+const WAITING = /^\/delta\/(longpoll|streaming)$|^\/a\/[^/]+\/events(\/streaming)?$/;
 const WAIT_MS = 300;
 
 describe(`random requests (seed ${seed})`, () => {

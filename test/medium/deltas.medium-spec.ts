@@ -5,7 +5,7 @@ import { firstIdAt, newId } from '../../src/platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../src/platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../src/platform/changes/change-log.ts';
 import type { ChangedObjects } from '../../src/deltas/changed-objects.ts';
-import { toCursor } from '../../src/deltas/cursor.ts';
+import { toCursor } from '../../src/platform/waiting/cursor.ts';
 import { DELTA_TYPES, type DeltaType } from '../../src/platform/changes/delta-types.ts';
 import { ExpiredCursorError, InvalidCursorError } from '../../src/deltas/deltas.errors.ts';
 import { DeltasRepository } from '../../src/deltas/deltas.repository.ts';

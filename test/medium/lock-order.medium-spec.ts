@@ -194,7 +194,9 @@ describe('removals under concurrent work', () => {
       let replaying: Promise<unknown> | undefined;
       await sql.transaction(async (settling) => {
         await settling.query(lock, [ids[0]]);
-        replaying = sql.transaction((replay) => requeueEvents(replay, webhookId, NO_EVENT, false));
+        replaying = sql.transaction((replay) =>
+          requeueEvents(replay, webhookId, NO_EVENT, { undeliveredOnly: false }),
+        );
         // A replay that leaves claimed rows alone does not wait.
         await Promise.race([replaying, untilLockWait(sql)]);
         await settling.query(lock, [ids[1]]);

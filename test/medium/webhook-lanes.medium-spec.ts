@@ -1,8 +1,8 @@
+import { readWebhooks } from '../../src/operator/webhooks/webhook-rows.ts';
 import {
   countReplayable,
   readStoredEvent,
-  readWebhooks,
-} from '../../src/operator/webhooks/webhook-rows.ts';
+} from '../../src/platform/webhooks/replay/replay-rows.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { changeWebhookState } from '../../src/platform/webhooks/change-webhook-state.ts';
@@ -339,14 +339,18 @@ describe('lanes of webhook deliveries', () => {
       [webhookId],
     );
     const replay = () =>
-      database.transaction((sql) => requeueEvents(sql, webhookId, FIRST_ID, true));
+      database.transaction((sql) =>
+        requeueEvents(sql, webhookId, FIRST_ID, { undeliveredOnly: true }),
+      );
     expect(await replay()).toMatchObject({ count: 3, queued: 3 });
     expect((await queued()).map(({ inMs }) => inMs <= 0)).toEqual([true]);
     const [, second = ''] = await storedIds();
-    expect(await countReplayable(database, webhookId, FIRST_ID, true)).toEqual({
-      matched: 3,
-      running: 0,
-    });
+    expect(await countReplayable(database, webhookId, FIRST_ID, { undeliveredOnly: true })).toEqual(
+      {
+        matched: 3,
+        running: 0,
+      },
+    );
     expect(await readStoredEvent(database, webhookId, second)).toMatchObject({ running: false });
     const page = { limit: 10, offset: 0 };
     expect(await readWebhooks(database, { application: application.id }, page)).toMatchObject([
@@ -356,10 +360,12 @@ describe('lanes of webhook deliveries', () => {
     // A worker is delivering them, so they are left alone.
     const [row] = await queued();
     const job = await steps.claim(row?.id ?? '');
-    expect(await countReplayable(database, webhookId, FIRST_ID, true)).toEqual({
-      matched: 3,
-      running: 3,
-    });
+    expect(await countReplayable(database, webhookId, FIRST_ID, { undeliveredOnly: true })).toEqual(
+      {
+        matched: 3,
+        running: 3,
+      },
+    );
     expect(await readStoredEvent(database, webhookId, second)).toMatchObject({ running: true });
     expect(await replay()).toMatchObject({ count: 3, queued: 0 });
     expect(await requeueEvent(database, webhookId, second)).toBe(false);

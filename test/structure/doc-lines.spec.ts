@@ -12,6 +12,8 @@ const CANNOT: Readonly<Record<string, string>> = {
   'docs/commands.md: carillon-api connect': 'asks for a password',
   'docs/configuration.md: PORT=3001 LOG_LEVEL=debug': 'starts a server',
   'docs/console.md: carillon operator create': 'asks for a password',
+  'docs/event-feed.md: curl -u': 'needs the id of a webhook',
+  'docs/event-feed.md: carillon-api webhooks': 'runs until Ctrl-C',
   'docs/hosted-sign-in.md: curl -s -u': 'needs a registered redirect address',
   'docs/hosted-sign-in.md: curl "$CARILLON_API_URL/oauth/token" -d': 'needs a code of a sign-in',
   'docs/invitations.md: api calendars feed:make': 'needs the id of a calendar',

@@ -62,9 +62,10 @@ export function idIn({ path }: Operation, owner: Belongings): string | undefined
 }
 
 /** Query parameters that operations require. */
-const REQUIRED: readonly [RegExp, string, string][] = [
+const REQUIRED: readonly [RegExp, string, string | ((owner: Belongings) => string)][] = [
   [/^\/delta(\/|$)/, 'cursor', '0'],
   [/^\/(messages|threads)\/search$/, 'q', 'hello'],
+  [/^\/a\/[^/]+\/events/, 'webhook_id', ({ webhook }) => webhook],
   [/^\/oauth\/token$/, 'client_id', 'nobody'],
   [/^\/oauth\/token$/, 'client_secret', 'wrong'],
   [/^\/oauth\/token$/, 'code', 'none'],
@@ -89,7 +90,7 @@ export function addressOf(
     ([pattern, name]) => pattern.test(path) && name !== without && queryParameters.includes(name),
   );
   return query.length > 0
-    ? `${place}?${query.map(([, name, value]) => `${name}=${value}`).join('&')}`
+    ? `${place}?${query.map(([, name, value]) => `${name}=${typeof value === 'string' ? value : value(owner)}`).join('&')}`
     : place;
 }
 
@@ -187,6 +188,7 @@ export function bodyOf(
     return { ...example, callback_url: 'https://127.0.0.1:9/hooks', state: 'inactive' };
   }
   if (path.endsWith('/webhooks/{id}')) return { state: 'inactive' };
+  if (path.endsWith('/events/ack')) return { webhook_id: owner.webhook, cursor: '0', rewind: true };
   if (path === '/connect/integrations' && method === 'POST')
     return { ...example, provider: 'imap' };
   if (path.endsWith('/relay'))

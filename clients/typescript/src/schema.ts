@@ -215,6 +215,66 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/a/{client_id}/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Read the events of a webhook, oldest first
+         * @description The same events, ids and numbers as in deliveries to the webhook. Continue from `cursor_end`. With `timeout` the request waits until there is an event; at most 20 such requests of one application at the same time.
+         */
+        get: operations["Feed_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/events/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Acknowledge the events of a webhook up to a cursor
+         * @description Later reads without `cursor` begin after it. The position never goes back unless `rewind` is true.
+         */
+        post: operations["Feed_acknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/events/streaming": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Events of a webhook as they occur, one line of JSON each
+         * @description An empty line is sent every second. The stream ends after `timeout` or when the server stops: continue from the `cursor` of the last event. At most 20 concurrent streams of one application.
+         */
+        get: operations["Feed_stream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/a/{client_id}/ip_addresses": {
         parameters: {
             query?: never;
@@ -271,8 +331,8 @@ export interface paths {
         get: operations["Webhooks_list"];
         put?: never;
         /**
-         * Subscribe a callback address to triggers
-         * @description Unless `state` is `inactive`, Carillon calls `GET callback_url?challenge=<random>`. The receiver must answer 200 with exactly that value within ten seconds; otherwise nothing is stored.
+         * Subscribe to triggers
+         * @description Unless `state` is `inactive` or `delivery` is `pull`, Carillon calls `GET callback_url?challenge=<random>`. The receiver must answer 200 with exactly that value within ten seconds; otherwise nothing is stored.
          */
         post: operations["Webhooks_create"];
         delete?: never;
@@ -288,11 +348,14 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Read a webhook */
+        /**
+         * Read a webhook
+         * @description `feed` is present for a pull webhook, and for any other one whose feed was acknowledged.
+         */
         get: operations["Webhooks_get"];
         /**
          * Activate or deactivate a webhook
-         * @description Only `state` can change. Setting `active` runs the challenge again. A webhook that had `failed` then gets the events of the last 72 hours that it missed.
+         * @description Only `state` can change. Setting `active` runs the challenge again, unless the webhook is a pull webhook. A webhook that had `failed` then gets the events of the last 72 hours that it missed.
          */
         put: operations["Webhooks_update"];
         post?: never;
@@ -317,6 +380,26 @@ export interface paths {
         get: operations["Webhooks_deliveries"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/webhooks/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Deliver stored events again: one, those of a span, or all that failed
+         * @description The receiver sees the same event ids. At most 100,000 events with one request. 409: the webhook must be active or failing, and no pull webhook.
+         */
+        post: operations["Trials_replay"];
         delete?: never;
         options?: never;
         head?: never;
@@ -362,6 +445,26 @@ export interface paths {
          * @description It signs nothing more. After the last one, the client secret signs again.
          */
         delete: operations["WebhookSecrets_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/a/{client_id}/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send an example event of a trigger
+         * @description It is signed like any delivery, has `test: true`, and is sent once; the response has the result. The feed of a pull webhook gets it instead.
+         */
+        post: operations["Trials_test"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -2286,6 +2389,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2295,6 +2399,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.connected"
          *         }
          *       ]
@@ -2359,6 +2465,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2371,6 +2478,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.invalid"
          *         }
          *       ]
@@ -2406,6 +2515,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2418,6 +2528,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.proof_changed"
          *         }
          *       ]
@@ -2484,6 +2596,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2496,6 +2609,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.running"
          *         }
          *       ]
@@ -2562,6 +2677,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2574,6 +2690,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.stopped"
          *         }
          *       ]
@@ -2609,6 +2727,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "account",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -2621,6 +2740,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "account"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "account.sync_error"
          *         }
          *       ]
@@ -2649,6 +2770,45 @@ export interface components {
                  */
                 type: "account.sync_error";
             }[];
+        };
+        /**
+         * @example {
+         *       "cursor": "0",
+         *       "rewind": true,
+         *       "webhook_id": "019aa1b2-0000-7000-8000-000000000001"
+         *     }
+         */
+        AcknowledgeEvents: {
+            /**
+             * @description A `cursor_end`, or the `cursor` of a delta: everything up to it is processed
+             * @example 0
+             */
+            cursor: string;
+            /**
+             * @description True also stores an earlier position than the stored one. Default false: the position never goes back
+             * @example true
+             */
+            rewind?: boolean | null;
+            /**
+             * @description Id of the webhook
+             * @example 019aa1b2-0000-7000-8000-000000000001
+             */
+            webhook_id: string;
+        };
+        /**
+         * @example {
+         *       "cursor": "3c-mi8zkq0x-1f0c9b2a7d3e",
+         *       "moved": true,
+         *       "webhook_id": "019aa1b2-0000-7000-8000-000000000001"
+         *     }
+         */
+        AcknowledgedEvents: {
+            /** @description The stored position */
+            cursor: string;
+            /** @description Whether this request stored it; false if the stored position was as late or later */
+            moved: boolean;
+            /** @description Id of the webhook */
+            webhook_id: string;
         };
         /**
          * @example {
@@ -3282,6 +3442,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "calendar",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -3293,6 +3454,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "calendar"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "calendar.created"
          *         }
          *       ]
@@ -3409,6 +3572,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "calendar",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -3420,6 +3584,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "calendar"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "calendar.deleted"
          *         }
          *       ]
@@ -3496,6 +3662,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "calendar",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -3507,6 +3674,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "calendar"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "calendar.updated"
          *         }
          *       ]
@@ -3923,7 +4092,7 @@ export interface components {
                 /** @description Results of the deliveries of the events of this day, by webhook and kind */
                 deliveries: {
                     /** @description Address that is notified */
-                    callback_url: string;
+                    callback_url: string | null;
                     /** @description Given up */
                     dropped: number;
                     /** @description Of these, confirmed by the receiver */
@@ -4540,6 +4709,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "contact",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -4549,6 +4719,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "contact"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "contact.created"
          *         }
          *       ]
@@ -4675,6 +4847,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "contact",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -4684,6 +4857,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "contact"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "contact.deleted"
          *         }
          *       ]
@@ -4772,6 +4947,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "contact",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -4781,6 +4957,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "contact"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "contact.updated"
          *         }
          *       ]
@@ -5722,16 +5900,22 @@ export interface components {
          */
         CreateWebhook: {
             /**
-             * @description A public https address; unique within the application
+             * @description A public https address; unique within the application. Required unless `delivery` is `pull`, which has none
              * @example https://app.example.com/hooks/mail
              */
-            callback_url: string;
+            callback_url?: string | null;
             /**
              * @description What deliveries say about the object of an event: `ids` names it, `summary` has some of its fields, `full` all that its own endpoint shows. The scopes of the account limit what is shown
              * @example summary
              * @enum {string|null}
              */
             content?: "ids" | "summary" | "full" | null;
+            /**
+             * @description `push`, the default: Carillon sends events to `callback_url`; `pull`: you read them from `GET /a/{client_id}/events`
+             * @example push
+             * @enum {string|null}
+             */
+            delivery?: "push" | "pull" | null;
             /**
              * @description Which events of the triggers are delivered; all filters must match
              * @example {
@@ -6048,6 +6232,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "draft",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6057,6 +6242,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "draft"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "draft.created"
          *         }
          *       ]
@@ -6182,6 +6369,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "draft",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6191,6 +6379,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "draft"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "draft.deleted"
          *         }
          *       ]
@@ -6255,6 +6445,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "draft",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6264,6 +6455,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "draft"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "draft.updated"
          *         }
          *       ]
@@ -6404,6 +6597,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "event",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6418,6 +6612,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "event"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "event.created"
          *         }
          *       ]
@@ -6552,6 +6748,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "event",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6566,6 +6763,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "event"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "event.deleted"
          *         }
          *       ]
@@ -6628,6 +6827,62 @@ export interface components {
              */
             object: "event";
         };
+        /**
+         * @example {
+         *       "cursor": "3c-mi8zkq0x-1f0c9b2a7d3e",
+         *       "date": 1795255200,
+         *       "event_id": "019aa1b2-0000-7000-8000-000000000002",
+         *       "object": "job_status",
+         *       "object_data": {
+         *         "account_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *         "attributes": {
+         *           "action": "new_outbox",
+         *           "job_status_id": "019aa1b2-0000-7000-8000-000000000004"
+         *         },
+         *         "id": "019aa1b2-0000-7000-8000-000000000004",
+         *         "metadata": null,
+         *         "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
+         *         "object": "job_status"
+         *       },
+         *       "previous_sequence": 107,
+         *       "sequence": 120,
+         *       "type": "job.failed"
+         *     }
+         */
+        EventDelta: {
+            /** @description Continues after this event */
+            cursor: string;
+            /** @description Time of the event */
+            date: number;
+            /** @description Id of the event; it stays the same in every delivery */
+            event_id: string;
+            /** @description Kind of the object */
+            object: string;
+            /** @description What changed, and its account */
+            object_data: {
+                [key: string]: unknown;
+            };
+            /** @description Number of the previous event of the account for this webhook */
+            previous_sequence: number | null;
+            /** @description Number of the event; the numbers of an account increase */
+            sequence: number;
+            /** @description The trigger */
+            type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        EventFeed: {
+            /** @description Cursor to continue from */
+            cursor_end: string;
+            /** @description Cursor of the request */
+            cursor_start: string;
+            /** @description Changes, the oldest first */
+            deltas: components["schemas"]["EventDelta"][];
+            /** @description Whether there may be more now. A page may be empty although it is true */
+            has_more: boolean;
+        };
+        /** @description Events as they occur, one line of JSON each, and an empty line every second */
+        EventLines: unknown;
         EventNotification: {
             /** @description Text of the message, HTML */
             body: string;
@@ -6975,6 +7230,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "event",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -6989,6 +7245,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "event"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "event.updated"
          *         }
          *       ]
@@ -7200,6 +7458,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "folder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7209,6 +7468,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "folder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "folder.created"
          *         }
          *       ]
@@ -7326,6 +7587,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "folder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7335,6 +7597,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "folder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "folder.deleted"
          *         }
          *       ]
@@ -7399,6 +7663,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "folder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7408,6 +7673,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "folder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "folder.updated"
          *         }
          *       ]
@@ -7593,6 +7860,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "grant",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7605,6 +7873,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "grant"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "grant.created"
          *         }
          *       ]
@@ -7671,6 +7941,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "grant",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7683,6 +7954,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "grant"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "grant.deleted"
          *         }
          *       ]
@@ -7726,6 +7999,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "grant",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7740,6 +8014,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "grant"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "grant.expired"
          *         }
          *       ]
@@ -7826,6 +8102,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "grant",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -7839,6 +8116,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "grant"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "grant.updated"
          *         }
          *       ]
@@ -8143,6 +8422,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "job_status",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8162,6 +8442,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "job_status"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "job.cancelled"
          *         }
          *       ]
@@ -8197,6 +8479,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "job_status",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8216,6 +8499,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "job_status"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "job.delayed"
          *         }
          *       ]
@@ -8251,6 +8536,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "job_status",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8270,6 +8556,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "job_status"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "job.failed"
          *         }
          *       ]
@@ -8384,6 +8672,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "job_status",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8403,6 +8692,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "job_status"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "job.successful"
          *         }
          *       ]
@@ -8519,6 +8810,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "label",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8528,6 +8820,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "label"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "label.created"
          *         }
          *       ]
@@ -8645,6 +8939,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "label",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8654,6 +8949,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "label"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "label.deleted"
          *         }
          *       ]
@@ -8718,6 +9015,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "label",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8727,6 +9025,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "label"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "label.updated"
          *         }
          *       ]
@@ -8916,6 +9216,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -8943,6 +9244,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.bounced"
          *         }
          *       ]
@@ -9135,6 +9438,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9147,6 +9451,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.created"
          *         }
          *       ]
@@ -9280,6 +9586,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9292,6 +9599,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.deleted"
          *         }
          *       ]
@@ -9404,6 +9713,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9434,6 +9744,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.link_clicked"
          *         }
          *       ]
@@ -9709,6 +10021,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9732,6 +10045,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.opened"
          *         }
          *       ]
@@ -9957,6 +10272,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "message",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -9969,6 +10285,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "message"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "message.updated"
          *         }
          *       ]
@@ -10641,6 +10959,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "quota",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -10656,6 +10975,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "quota"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "quota.reached"
          *         }
          *       ]
@@ -10945,6 +11266,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "reminder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -10963,6 +11285,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "reminder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "reminder.failed"
          *         }
          *       ]
@@ -10998,6 +11322,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "reminder",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -11016,6 +11341,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "reminder"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "reminder.sent"
          *         }
          *       ]
@@ -11102,6 +11429,35 @@ export interface components {
              * @example ada@sandbox.test
              */
             email?: string;
+        };
+        /**
+         * @example {
+         *       "since": 1795255200,
+         *       "until": 1795258800
+         *     }
+         */
+        ReplayWebhook: {
+            /**
+             * @description One event
+             * @example 019aa1b2-0000-7000-8000-000000000001
+             */
+            event_id?: string | null;
+            /**
+             * @description All events that the receiver has not confirmed although their delivery was tried
+             * @example true
+             * @enum {boolean|null}
+             */
+            failed?: true | null;
+            /**
+             * @description All events since then, as far back as they are stored (7 days)
+             * @example 1795255200
+             */
+            since?: (number | null) | string;
+            /**
+             * @description With `since`: only events before this time
+             * @example 1795258800
+             */
+            until?: (number | null) | string;
         };
         /**
          * @example {
@@ -11696,6 +12052,19 @@ export interface components {
         };
         /**
          * @example {
+         *       "trigger": "job.failed"
+         *     }
+         */
+        TestWebhook: {
+            /**
+             * @description Of which trigger to send an example
+             * @example job.failed
+             * @enum {string}
+             */
+            trigger: "account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "grant.created" | "grant.updated" | "grant.expired" | "grant.deleted" | "message.created" | "message.opened" | "message.updated" | "message.deleted" | "message.link_clicked" | "message.bounced" | "thread.created" | "thread.updated" | "thread.deleted" | "thread.replied" | "folder.created" | "folder.updated" | "folder.deleted" | "label.created" | "label.updated" | "label.deleted" | "draft.created" | "draft.updated" | "draft.deleted" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "reminder.sent" | "reminder.failed" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached";
+        };
+        /**
+         * @example {
          *       "account_id": "019aa1b2-0000-7000-8000-000000000002",
          *       "draft_ids": [],
          *       "first_message_timestamp": 1900000000,
@@ -11785,6 +12154,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "thread",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -11794,6 +12164,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "thread"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "thread.created"
          *         }
          *       ]
@@ -11919,6 +12291,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "thread",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -11928,6 +12301,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "thread"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "thread.deleted"
          *         }
          *       ]
@@ -11992,6 +12367,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "thread",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -12009,6 +12385,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "thread"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "thread.replied"
          *         }
          *       ]
@@ -12211,6 +12589,7 @@ export interface components {
          *       "deltas": [
          *         {
          *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
          *           "object": "thread",
          *           "object_data": {
          *             "account_id": "019aa1b2-0000-7000-8000-00000000000a",
@@ -12220,6 +12599,8 @@ export interface components {
          *             "namespace_id": "019aa1b2-0000-7000-8000-00000000000a",
          *             "object": "thread"
          *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
          *           "type": "thread.updated"
          *         }
          *       ]
@@ -13290,6 +13671,11 @@ export interface components {
             content?: "ids" | "summary" | "full" | null;
             /**
              * @description Cannot be changed; may repeat the stored value
+             * @example push
+             */
+            delivery?: unknown;
+            /**
+             * @description Cannot be changed; may repeat the stored value
              * @example {
              *       "from_domains": [
              *         "example.com"
@@ -13333,6 +13719,7 @@ export interface components {
          *       "application_id": "4k2c7tq0h5v9w1x8y3z6a0b4d",
          *       "callback_url": "https://app.example.com/hooks/mail",
          *       "content": "summary",
+         *       "delivery": "push",
          *       "filters": {
          *         "from_domains": [
          *           "example.com"
@@ -13350,13 +13737,29 @@ export interface components {
         Webhook: {
             /** @description The client id of the application */
             application_id: string;
-            /** @description Address that is notified */
-            callback_url: string;
+            /** @description Null for a pull webhook */
+            callback_url: string | null;
             /**
              * @description What deliveries say about the object of an event: `ids` names it, `summary` has some of its fields, `full` all that its own endpoint shows. The scopes of the account limit what is shown
              * @enum {string}
              */
             content: "ids" | "summary" | "full";
+            /**
+             * @description How events reach the owner
+             * @enum {string}
+             */
+            delivery: "push" | "pull";
+            /** @description How far the feed is acknowledged; only when one webhook is read */
+            feed?: {
+                /** @description When it was acknowledged */
+                acknowledged_at: number | null;
+                /** @description The acknowledged position; null if there is none */
+                cursor: string | null;
+                /** @description Events after the position, counted up to 1,000 */
+                waiting: number;
+                /** @description There may be more than `waiting` */
+                waiting_is_more: boolean;
+            };
             /** @description Which events of the triggers are delivered; null: all of them */
             filters: components["schemas"]["WebhookFilters"] | null;
             /** @description Id of the object */
@@ -13454,6 +13857,24 @@ export interface components {
         };
         /**
          * @example {
+         *       "matched": 12,
+         *       "queued": 12,
+         *       "reaches_back_to": 1794650400,
+         *       "running": 0
+         *     }
+         */
+        WebhookReplay: {
+            /** @description Stored events that match */
+            matched: number;
+            /** @description Deliveries that were queued */
+            queued: number;
+            /** @description Earlier events are not stored, or are from before the subscription */
+            reaches_back_to: number;
+            /** @description Deliveries that are being made at this moment */
+            running: number;
+        };
+        /**
+         * @example {
          *       "created_at": 1795255200,
          *       "expires_at": null,
          *       "id": "019aa1b2-0000-7000-8000-000000000004"
@@ -13466,6 +13887,27 @@ export interface components {
             expires_at: number | null;
             /** @description Id of the object */
             id: string;
+        };
+        /**
+         * @example {
+         *       "delivered": true,
+         *       "detail": null,
+         *       "event_id": "019aa1b2-0000-7000-8000-000000000002",
+         *       "http_status": 200,
+         *       "took_ms": 31
+         *     }
+         */
+        WebhookTest: {
+            /** @description Whether the receiver answered 2xx; null for a pull webhook, whose feed has it */
+            delivered: boolean | null;
+            /** @description Why it was not delivered */
+            detail: string | null;
+            /** @description Id of the test event */
+            event_id: string;
+            /** @description Null if there was no response */
+            http_status: number | null;
+            /** @description Duration of the request in milliseconds */
+            took_ms: number | null;
         };
         /**
          * @description When the event takes place: a moment, a span of time, a day, or days
@@ -14758,6 +15200,278 @@ export interface operations {
             };
         };
     };
+    Feed_read: {
+        parameters: {
+            query: {
+                /**
+                 * @description Whose events to read; a push webhook may be read, too
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                webhook_id: string;
+                /**
+                 * @description A `cursor_end`, or the `cursor` of a delta. `0`: the oldest stored event. Without one, reading continues after the acknowledged position, or at the oldest stored event if nothing was acknowledged
+                 * @example b2f7…
+                 */
+                cursor?: string;
+                /**
+                 * @description Most events to return
+                 * @example 50
+                 */
+                limit?: number | string;
+                /**
+                 * @description Longest wait for an event in seconds; 0 does not wait
+                 * @example 30
+                 */
+                timeout?: number | string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventFeed"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cursor is older than the stored history: start again from the latest cursor */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Feed_acknowledge: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AcknowledgeEvents"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AcknowledgedEvents"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cursor is older than the stored history: start again from the latest cursor */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Feed_stream: {
+        parameters: {
+            query: {
+                /**
+                 * @description Whose events to read; a push webhook may be read, too
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                webhook_id: string;
+                /**
+                 * @description A `cursor_end`, or the `cursor` of a delta. `0`: the oldest stored event. Without one, reading continues after the acknowledged position, or at the oldest stored event if nothing was acknowledged
+                 * @example b2f7…
+                 */
+                cursor?: string;
+                /**
+                 * @description Seconds until the stream ends
+                 * @example 30
+                 */
+                timeout?: number | string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["EventLines"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Error"];
+                };
+            };
+            /** @description The cursor is older than the stored history: start again from the latest cursor */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     Applications_ipAddresses: {
         parameters: {
             query?: never;
@@ -15437,6 +16151,86 @@ export interface operations {
             };
         };
     };
+    Trials_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReplayWebhook"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookReplay"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     WebhookSecrets_list: {
         parameters: {
             query?: never;
@@ -15638,6 +16432,86 @@ export interface operations {
             };
             /** @description No such resource */
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests; see X-RateLimit-Limit and X-RateLimit-Reset (seconds) */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    Trials_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description Id of the webhook
+                 * @example 019aa1b2-0000-7000-8000-000000000001
+                 */
+                id: string;
+                /**
+                 * @description Client id of the application
+                 * @example 5f2p0a8k3n1m7q9w4e6r2t8yx
+                 */
+                client_id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TestWebhook"];
+            };
+        };
+        responses: {
+            /** @description Success */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WebhookTest"];
+                };
+            };
+            /** @description The request is invalid; the message names the field */
+            400: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Missing, unknown, expired or revoked credentials */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description No such resource */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The state of the resource does not allow the change */
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

@@ -6,6 +6,7 @@ import { addConnect } from './connect.ts';
 import { ApiDocument } from './document.ts';
 import type { Action, Group } from './groups/group.ts';
 import { GROUPS } from './groups/groups.ts';
+import { addListen } from './listen.ts';
 import { methodHelp } from './help.ts';
 import { type Flags, type Invocation, invoke } from './invoke.ts';
 import { addProfiles } from './login.ts';
@@ -113,6 +114,8 @@ export function createProgram(isJson: boolean, perform: Perform = invoke): Comma
   addProfiles(program);
   addCompletion(program, (text) => void process.stdout.write(text));
   for (const named of Object.entries(GROUPS)) addGroup(program, named, perform);
+  const webhooks = program.commands.find((command) => command.name() === 'webhooks');
+  if (webhooks) addListen(webhooks);
   return program;
 }
 

@@ -27,6 +27,8 @@ export interface ApiRequest {
   raw?: boolean;
   /** Called for each line of a response that consists of lines, as it arrives. */
   onLine?: (line: string) => void;
+  /** Ends the request early. */
+  signal?: AbortSignal;
 }
 
 /** The response: JSON, or text for raw messages and empty responses. */
@@ -166,7 +168,10 @@ export async function callApi(request: ApiRequest, settings: ApiSettings): Promi
   const { url, response } = await send(request, settings, {
     accept: request.raw ? 'message/rfc822' : 'application/json',
     ...(request.body === undefined ? {} : { body: request.body }),
-    signal: AbortSignal.timeout(limitOf(request)),
+    signal: AbortSignal.any([
+      AbortSignal.timeout(limitOf(request)),
+      ...(request.signal ? [request.signal] : []),
+    ]),
   });
   let text = '';
   try {

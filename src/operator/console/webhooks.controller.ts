@@ -3,15 +3,16 @@ import type { Response } from 'express';
 import type { Actor } from '../../platform/audit/actor.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import type { ReplayRequest } from '../../platform/webhooks/replay/replay-events.ts';
 import { WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
 import { OperatorWebhooks } from '../webhooks/operator-webhooks.ts';
-import type { ReplayRequest, WebhookDetails } from '../webhooks/webhook-types.ts';
+import type { WebhookDetails } from '../webhooks/webhook-types.ts';
 import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage, viewerOf } from './console-response.ts';
 import { noticeIn, noticePath } from './notices.ts';
 import { actionPage, reasonField } from './pages/action.page.ts';
-import { replayPage, webhookPage, webhookPath } from './pages/webhook.page.ts';
+import { replayPage, titleOf, webhookPage, webhookPath } from './pages/webhook.page.ts';
 import { WEBHOOK_FILTERS, WEBHOOKS_PATH, webhooksPage } from './pages/webhooks.page.ts';
 import { choiceIn, type Fields, filterIn, positionIn, textIn } from './queries.ts';
 
@@ -21,25 +22,31 @@ const DEFAULT_SINCE_MS = 24 * 3_600_000;
 const LOCAL_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/;
 
 /** @throws {InvalidInputError} */
-function timeIn(value: string): Date {
+function timeIn(field: string, value: string): Date {
   const at = new Date(LOCAL_TIME.test(value) ? `${value}Z` : Number.NaN);
   if (Number.isNaN(at.getTime()))
-    throw new InvalidInputError('Events since: enter a time in UTC, such as 2026-11-24T03:00');
+    throw new InvalidInputError(`${field}: enter a time in UTC, such as 2026-11-24T03:00`);
   return at;
 }
 
-/** The request of a form: one event, or all since a time. */
+/** The request of a form: one event, all that failed, or those of a span. */
 function replayIn(fields: Fields): ReplayRequest | null {
   const eventId = textIn(fields, 'event_id');
   if (eventId !== undefined) return { eventId };
+  if (fields['failed'] === 'true') return { failed: true };
   const since = textIn(fields, 'since');
   if (since === undefined) return null;
-  return { since: timeIn(since), undeliveredOnly: fields['undelivered_only'] === 'true' };
+  const until = textIn(fields, 'until');
+  return {
+    since: timeIn('Events since', since),
+    until: until === undefined ? null : timeIn('Events before', until),
+    undeliveredOnly: fields['undelivered_only'] === 'true',
+  };
 }
 
-const crumbsOf = ({ id, callbackUrl }: WebhookDetails) => [
+const crumbsOf = (webhook: WebhookDetails) => [
   { path: WEBHOOKS_PATH, label: 'Webhooks' },
-  { path: webhookPath(id), label: callbackUrl },
+  { path: webhookPath(webhook.id), label: titleOf(webhook) },
 ];
 
 /** Webhooks of all applications, their attempts, and actions on them. */
@@ -98,6 +105,8 @@ export class ConsoleWebhooksController {
     const since = webhook.failingSince ?? new Date(this.clock.now().getTime() - DEFAULT_SINCE_MS);
     const form = {
       since: textIn(query, 'since') ?? since.toISOString().slice(0, 16),
+      until: textIn(query, 'until') ?? '',
+      failed: query['failed'] === 'true',
       undeliveredOnly: which === null || query['undelivered_only'] === 'true',
       eventId: textIn(query, 'event_id') ?? '',
     };

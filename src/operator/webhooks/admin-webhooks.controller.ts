@@ -74,7 +74,7 @@ export class AdminWebhooksController {
   @Post(':id/replay')
   @ApiErrors(404, 409)
   @Endpoint({
-    summary: 'Deliver stored events again: one, or all since a time',
+    summary: 'Deliver stored events again: one, those of a span, or all that failed',
     description:
       'Events are stored for 7 days. The receiver sees the same event ids. `dry_run` is true unless you send false. 409: activate the webhook first.',
     response: replayResult,

@@ -1,6 +1,7 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../../platform/base/time/unix-seconds.ts';
 import type { PageOf, TokenPage } from '../../platform/database/page-token.ts';
 import { filtersOf, shownFilters } from '../../platform/webhooks/webhook-filters.ts';
+import { toFeedProgressView } from '../../platform/webhooks/feed/feed.mapper.ts';
 import type {
   ListAttemptsQuery,
   ListOperatorWebhooksQuery,
@@ -10,10 +11,10 @@ import type {
   ReplayInput,
   ReplayResultView,
 } from './admin-webhooks.schema.ts';
+import type { ReplayRequest, ReplayResult } from '../../platform/webhooks/replay/replay-events.ts';
 import type { Replay } from './operator-webhooks.ts';
 import type {
   AttemptFilter,
-  ReplayResult,
   WebhookAttemptInfo,
   WebhookDetails,
   WebhookFilter,
@@ -38,9 +39,17 @@ export function toAttemptQuery({
 }
 
 export function toReplay(input: ReplayInput): Replay {
-  const { event_id: eventId, since, undelivered_only: undeliveredOnly, dry_run: dryRun } = input;
-  const which = since ? { since, undeliveredOnly } : { eventId: eventId ?? '' };
-  return { which, dryRun };
+  return { which: whichOf(input), dryRun: input.dry_run };
+}
+
+function whichOf({
+  event_id: eventId,
+  since,
+  until,
+  undelivered_only: undeliveredOnly,
+}: ReplayInput): ReplayRequest {
+  if (since) return { since, until: until ?? null, undeliveredOnly };
+  return eventId === undefined ? { failed: true } : { eventId };
 }
 
 export function toOperatorWebhookView(webhook: WebhookSummary): OperatorWebhookView {
@@ -49,6 +58,7 @@ export function toOperatorWebhookView(webhook: WebhookSummary): OperatorWebhookV
     application_id: webhook.applicationId,
     client_id: webhook.clientId,
     application_name: webhook.applicationName,
+    delivery: webhook.delivery,
     callback_url: webhook.callbackUrl,
     state: webhook.state,
     paused: webhook.paused,
@@ -76,6 +86,7 @@ export function toWebhookDetailsView(webhook: WebhookDetails): OperatorWebhookDe
     last_hour: webhook.lastHour,
     last_delivered_at: toUnixSecondsOrNull(webhook.lastDeliveredAt),
     replayable_since: toUnixSeconds(webhook.replayableSince),
+    feed: toFeedProgressView(webhook.feed),
   };
 }
 

@@ -1,6 +1,11 @@
 import { z } from 'zod';
+import { feedProgressFields } from '../../platform/webhooks/feed/feed.schema.ts';
 import { filtersView } from '../../platform/webhooks/webhook-filters.schema.ts';
-import { WEBHOOK_CONTENTS, WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
+import {
+  WEBHOOK_CONTENTS,
+  WEBHOOK_DELIVERIES,
+  WEBHOOK_STATES,
+} from '../../platform/webhooks/webhook-state.ts';
 import { inOrder } from '../../platform/wire/wire.schema.ts';
 import { filterText, instant, listOf, tokenPageQuery } from '../search/list.schema.ts';
 
@@ -36,6 +41,14 @@ export const replaySchema = z
   .object({
     event_id: filterText(100).optional().describe('One event'),
     since: instant().optional().describe('All events since then, as far back as they are stored'),
+    until: instant()
+      .optional()
+      .describe('With `since`: only events before this time')
+      .meta({ example: 1_899_993_600 }),
+    failed: z
+      .literal(true)
+      .optional()
+      .describe('All events that the receiver has not confirmed although their delivery was tried'),
     undelivered_only: z
       .boolean()
       .default(false)
@@ -45,8 +58,13 @@ export const replaySchema = z
       .default(true)
       .describe('True, the default, sends nothing and says how many events would be sent'),
   })
-  .refine(({ event_id: event, since }) => (event === undefined) !== (since === undefined), {
-    error: 'event_id or since: send exactly one of them',
+  .refine(
+    ({ event_id: event, since, failed }) =>
+      [event, since, failed].filter((one) => one !== undefined).length === 1,
+    { error: 'event_id, since or failed: send exactly one of them' },
+  )
+  .refine(({ since, until }) => until === undefined || since !== undefined, {
+    error: 'until can only be sent with since',
   })
   .meta({
     id: 'Replay',
@@ -67,7 +85,8 @@ const webhookFields = {
   application_id: z.string(),
   client_id: z.string(),
   application_name: z.string(),
-  callback_url: z.string(),
+  delivery: z.enum(WEBHOOK_DELIVERIES).describe('How events reach the owner'),
+  callback_url: z.string().nullable().describe('Null for a pull webhook'),
   state: z.enum(WEBHOOK_STATES),
   paused: z.boolean().describe('An operator stopped it; its `state` is `failed` then'),
   triggers: z.array(z.string()),
@@ -87,6 +106,7 @@ const EXAMPLE = {
   application_id: '019aa1b2-0000-7000-8000-000000000003',
   client_id: '4k2c7tq0h5v9w1x8y3z6a0b4d',
   application_name: 'Shop',
+  delivery: 'push' as const,
   callback_url: 'https://app.example.com/hooks/mail',
   state: 'failing' as const,
   paused: false,
@@ -134,6 +154,7 @@ export const operatorWebhookDetails = z
         'Start of the last attempt that the receiver confirmed, in Unix seconds; null if there is none within 30 days',
       ),
     replayable_since: z.number().int().describe('`replay` reaches back to this time'),
+    feed: z.object(feedProgressFields).describe('How far the feed is acknowledged'),
   })
   .meta({
     id: 'OperatorWebhookDetails',
@@ -143,6 +164,7 @@ export const operatorWebhookDetails = z
       last_hour: { delivered: 0, retry: 24, dropped: 0 },
       last_delivered_at: 1_899_989_900,
       replayable_since: 1_899_395_200,
+      feed: { cursor: null, acknowledged_at: null, waiting: 212, waiting_is_more: false },
     },
   });
 export type OperatorWebhookDetailsView = z.infer<typeof operatorWebhookDetails>;

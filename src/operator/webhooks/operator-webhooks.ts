@@ -1,7 +1,7 @@
 import type { Actor } from '../../platform/audit/actor.ts';
 import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
-import { firstIdAt, isId } from '../../platform/base/ids/ids.ts';
+import { isId } from '../../platform/base/ids/ids.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import {
   itemsOf,
@@ -13,23 +13,19 @@ import {
 } from '../../platform/database/page-token.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
 import { changeWebhookState, stopWebhook } from '../../platform/webhooks/change-webhook-state.ts';
-import { EVENT_RETENTION_MS } from '../../platform/webhooks/events/prune-webhook-evidence.ts';
-import { requeueEvent, requeueEvents } from '../../platform/webhooks/events/requeue-events.ts';
-import { countBriefly, withinSeconds } from '../search/search-limit.ts';
+import { feedProgress } from '../../platform/webhooks/feed/feed-progress.ts';
 import {
-  countReplayable,
-  countWebhooks,
-  readAttempts,
-  readStoredEvent,
-  readTarget,
-  readWebhook,
-  readWebhooks,
-  type ReplayTarget,
-} from './webhook-rows.ts';
+  previewReplay,
+  replayableSince,
+  replayEvents,
+  type ReplayRequest,
+  type ReplayResult,
+} from '../../platform/webhooks/replay/replay-events.ts';
+import { readTarget, type ReplayTarget } from '../../platform/webhooks/replay/replay-rows.ts';
+import { countBriefly, withinSeconds } from '../search/search-limit.ts';
+import { countWebhooks, readAttempts, readWebhook, readWebhooks } from './webhook-rows.ts';
 import type {
   AttemptFilter,
-  ReplayRequest,
-  ReplayResult,
   WebhookAttemptInfo,
   WebhookDetails,
   WebhookFilter,
@@ -82,7 +78,8 @@ export class OperatorWebhooks {
     const now = this.clock.now();
     const row = isId(id) ? await this.#search((sql) => readWebhook(sql, id, now)) : undefined;
     if (!row) throw new NotFoundError('webhook', id);
-    return { ...row, replayableSince: this.#replayableSince(row) };
+    const feed = await this.#search((sql) => feedProgress(sql, row.applicationId, row));
+    return { ...row, replayableSince: replayableSince(row, now), feed };
   }
 
   /**
@@ -107,17 +104,18 @@ export class OperatorWebhooks {
   }
 
   /**
-   * Sends stored events again, with their event ids: one, or all since a time, oldest first, in
-   * transactions of 5,000. The webhook's pace spreads them.
+   * Sends stored events again, as `replayEvents` does.
    * @throws {NotFoundError} if the webhook or the event is not stored
-   * @throws {ConflictError} if the webhook is not active
+   * @throws {ConflictError} if nothing is delivered to the webhook
    */
   async replay(actor: Actor, id: string, { which, dryRun }: Replay): Promise<ReplayResult> {
     const target = await this.#search((sql) => this.#target(sql, id));
-    if (!dryRun) assertDelivering(target);
-    return 'eventId' in which
-      ? this.#replayOne(actor, target, which.eventId, dryRun)
-      : this.#replaySince(actor, target, which, dryRun);
+    const now = this.clock.now();
+    if (dryRun) return this.#search((sql) => previewReplay(sql, target, which, now));
+    return replayEvents(this.database, target, which, {
+      now,
+      record: (sql, details) => this.#record(sql, actor, 'webhook.replay', target, details),
+    });
   }
 
   /**
@@ -125,11 +123,16 @@ export class OperatorWebhooks {
    * it is activated again. Its owner sees the state `failed` and can activate it, too.
    * @param reason words of the operator; absent or `null` for none
    * @throws {NotFoundError}
-   * @throws {ConflictError} if it is neither active nor failing
+   * @throws {ConflictError} if it is neither active nor failing, or a pull webhook
    */
   async pause(actor: Actor, id: string, reason?: string | null): Promise<WebhookDetails> {
     await this.database.transaction(async (sql) => {
       const target = await this.#target(sql, id);
+      if (target.callbackUrl === null)
+        throw new ConflictError(
+          'webhook.pull',
+          'The webhook is a pull webhook: its owner reads the events, and there are no deliveries to stop',
+        );
       if (!(await stopWebhook(sql, id, this.clock.now())))
         throw new ConflictError(
           'webhook.not-active',
@@ -141,80 +144,19 @@ export class OperatorWebhooks {
   }
 
   /**
-   * Activates a webhook as its owner could: the receiver has to pass the challenge. After `failed`
-   * or `pause`, the events of the last 72 hours that it missed are delivered.
+   * Activates a webhook as its owner could: the receiver has to pass the challenge, if it has one.
+   * After `failed` or `pause`, the events of the last 72 hours that it missed are delivered.
    * @throws {NotFoundError} @throws {ChallengeFailedError}
    */
   async activate(actor: Actor, id: string): Promise<WebhookDetails> {
     const target = await this.#search((sql) => this.#target(sql, id));
-    await this.challenge.verify(target.callbackUrl);
+    if (target.callbackUrl !== null) await this.challenge.verify(target.callbackUrl);
     await this.database.transaction(async (sql) => {
       const change = { id, before: target.state, to: 'active' as const, at: this.clock.now() };
       if (!(await changeWebhookState(sql, change))) throw new NotFoundError('webhook', id);
       await this.#record(sql, actor, 'webhook.activate', target, { before: target.state });
     });
     return this.get(id);
-  }
-
-  async #replayOne(
-    actor: Actor,
-    target: ReplayTarget,
-    eventId: string,
-    dryRun: boolean,
-  ): Promise<ReplayResult> {
-    const stored = isId(eventId)
-      ? await this.#search((sql) => readStoredEvent(sql, target.id, eventId))
-      : undefined;
-    if (!stored) throw new NotFoundError('event', eventId);
-    const result = {
-      matched: 1,
-      running: stored.running ? 1 : 0,
-      reachesBackTo: this.#replayableSince(target),
-      dryRun,
-    };
-    if (dryRun) return { ...result, queued: 1 - result.running };
-    const queued = await this.database.transaction(async (sql) => {
-      if (!(await requeueEvent(sql, target.id, eventId))) return 0;
-      await this.#record(sql, actor, 'webhook.replay', target, { eventId });
-      return 1;
-    });
-    return { ...result, queued, running: 1 - queued };
-  }
-
-  async #replaySince(
-    actor: Actor,
-    target: ReplayTarget,
-    { since, undeliveredOnly }: Extract<ReplayRequest, { since: Date }>,
-    dryRun: boolean,
-  ): Promise<ReplayResult> {
-    const reachesBackTo = this.#replayableSince(target);
-    const from = new Date(Math.max(since.getTime(), reachesBackTo.getTime()));
-    const result: ReplayResult = { matched: 0, queued: 0, running: 0, reachesBackTo, dryRun };
-    if (dryRun) {
-      const counted = await this.#search((sql) =>
-        countReplayable(sql, target.id, firstIdAt(from), undeliveredOnly),
-      );
-      return { ...result, ...counted, queued: counted.matched - counted.running };
-    }
-    for (let last: string | null = firstIdAt(from); last !== null;) {
-      const after: string = last;
-      const batch = await this.database.transaction(async (sql) => {
-        const requeued = await requeueEvents(sql, target.id, after, undeliveredOnly);
-        const details = { since: from.toISOString(), undeliveredOnly, queued: requeued.queued };
-        if (requeued.queued > 0) await this.#record(sql, actor, 'webhook.replay', target, details);
-        return requeued;
-      });
-      result.matched += batch.count;
-      result.queued += batch.queued;
-      ({ last } = batch);
-    }
-    return { ...result, running: result.matched - result.queued };
-  }
-
-  /** Events are kept for a week, and none from before the subscription is sent. */
-  #replayableSince({ subscribedAt }: { subscribedAt: Date }): Date {
-    const kept = this.clock.now().getTime() - EVENT_RETENTION_MS;
-    return new Date(Math.max(subscribedAt.getTime(), kept));
   }
 
   async #target(sql: Sql, id: string): Promise<ReplayTarget> {
@@ -240,11 +182,3 @@ export class OperatorWebhooks {
 }
 
 const SEARCH_ADVICE = 'add event_id to the filter, or a shorter time with since and until';
-
-function assertDelivering({ state }: ReplayTarget): void {
-  if (state === 'active' || state === 'failing') return;
-  throw new ConflictError(
-    'webhook.not-active',
-    `The webhook is ${state}: activate it first. After failed or a pause, that also delivers the events of the last 72 hours that it missed.`,
-  );
-}

@@ -1,13 +1,7 @@
 import { Conditions } from '../../platform/database/conditions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { firstIdAt } from '../../platform/base/ids/ids.ts';
-import { wants } from '../../platform/webhooks/events/matching.ts';
-import {
-  isAbout,
-  isDelivered,
-  queuedEvents,
-} from '../../platform/webhooks/events/queued-events.ts';
-import type { WebhookState } from '../../platform/webhooks/webhook-state.ts';
+import { isAbout, queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
 import { countOf, MOST_COUNTED } from '../search/search-limit.ts';
 import type {
   AttemptFilter,
@@ -16,7 +10,6 @@ import type {
   WebhookFilter,
   WebhookSummary,
 } from './webhook-types.ts';
-import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
 
 /**
  * A webhook fails from its first failure since the last success on. An operator's pause is no
@@ -30,7 +23,7 @@ const SEVERITY = `case w.state when 'failed' then case when w.paused then 2 else
 // operator who stopped it is named instead.
 const COLUMNS = `
   w.id, w.application_id as "applicationId", a.client_id as "clientId", a.name as "applicationName",
-  w.callback_url as "callbackUrl", w.state, w.state = 'failed' and w.paused as paused, w.triggers,
+  w.delivery, w.callback_url as "callbackUrl", w.state, w.state = 'failed' and w.paused as paused, w.triggers,
   w.filter_accounts as "filterAccounts", w.filter_folders as "filterFolders", w.filter_domains as "filterDomains", w.content,
   w.failing_since as "failingSince", w.failures,
   coalesce(
@@ -113,9 +106,9 @@ export async function readWebhook(
   sql: Sql,
   id: string,
   now: Date,
-): Promise<Omit<WebhookDetails, 'replayableSince'> | undefined> {
+): Promise<Omit<WebhookDetails, 'replayableSince' | 'feed'> | undefined> {
   const hourAgo = firstIdAt(new Date(now.getTime() - HOUR_MS));
-  const [row] = await sql.query<Omit<WebhookDetails, 'replayableSince' | 'backlogIsMore'>>(
+  const [row] = await sql.query<Omit<WebhookDetails, 'replayableSince' | 'feed' | 'backlogIsMore'>>(
     DETAILS,
     [id, hourAgo],
   );
@@ -151,55 +144,4 @@ export function readAttempts(
     select ${ATTEMPT} from webhook_attempt a left join webhook_event e on e.id = a.event_id
     where ${conditions.text} order by a.id desc limit ${conditions.value(most)}`;
   return sql.query<WebhookAttemptInfo>(text, conditions.values, { prepared: false });
-}
-
-/** What a replay needs to know of a webhook. */
-export interface ReplayTarget {
-  id: string;
-  applicationId: string;
-  callbackUrl: string;
-  state: WebhookState;
-  subscribedAt: Date;
-}
-
-const TARGET = `
-  select id, application_id as "applicationId", callback_url as "callbackUrl", state, subscribed_at as "subscribedAt"
-  from webhook where id = $1`;
-
-/** `undefined` if there is no such webhook. */
-export async function readTarget(sql: Sql, id: string): Promise<ReplayTarget | undefined> {
-  return (await sql.query<ReplayTarget>(TARGET, [id]))[0];
-}
-
-const REPLAYABLE = `
-  select count(*)::int as matched, count(*) filter (where q.state <> ${ROW_WAITING})::int as running
-  from webhook w join webhook_event e on ${wants('w', 'e')}
-  left join ${queuedEvents('$1')} q on q.event_id = e.id
-  where w.id = $1 and e.id > $2 and not ($3 and ${isDelivered('w', 'e')})`;
-
-/** Counts the stored events that a replay would send, and those that are being sent now. */
-export async function countReplayable(
-  sql: Sql,
-  webhookId: string,
-  afterId: string,
-  undeliveredOnly: boolean,
-): Promise<{ matched: number; running: number }> {
-  const values = [webhookId, afterId, undeliveredOnly];
-  const [row] = await sql.query<{ matched: number; running: number }>(REPLAYABLE, values);
-  return row ?? { matched: 0, running: 0 };
-}
-
-const STORED = `
-  select e.type, coalesce(q.state <> ${ROW_WAITING}, false) as running from webhook w
-  join webhook_event e on e.application_id = w.application_id
-  left join ${queuedEvents('$1')} q on q.event_id = e.id
-  where w.id = $1 and e.id = $2`;
-
-/** `undefined` if the event is not stored, or is not one of the webhook's application. */
-export async function readStoredEvent(
-  sql: Sql,
-  webhookId: string,
-  eventId: string,
-): Promise<{ type: string; running: boolean } | undefined> {
-  return (await sql.query<{ type: string; running: boolean }>(STORED, [webhookId, eventId]))[0];
 }

@@ -1,5 +1,10 @@
+import type { FeedProgress } from '../../platform/webhooks/feed/feed-progress.ts';
 import type { FilterColumns } from '../../platform/webhooks/webhook-filters.ts';
-import type { WebhookContent, WebhookState } from '../../platform/webhooks/webhook-state.ts';
+import type {
+  WebhookContent,
+  WebhookDeliveryKind,
+  WebhookState,
+} from '../../platform/webhooks/webhook-state.ts';
 
 /** Which webhooks to list. */
 export interface WebhookFilter {
@@ -17,7 +22,9 @@ export interface WebhookSummary extends FilterColumns {
   applicationId: string;
   clientId: string;
   applicationName: string;
-  callbackUrl: string;
+  delivery: WebhookDeliveryKind;
+  /** `null` for a pull webhook. */
+  callbackUrl: string | null;
   state: WebhookState;
   /** Whether an operator stopped it; its state is `failed` then. */
   paused: boolean;
@@ -46,6 +53,8 @@ export interface WebhookDetails extends WebhookSummary {
   lastDeliveredAt: Date | null;
   /** Events of its triggers are stored since then: what `replay` can reach. */
   replayableSince: Date;
+  /** What its owner has acknowledged of the feed, and how many events wait behind it. */
+  feed: FeedProgress;
 }
 
 /** Which attempts to list. */
@@ -81,23 +90,4 @@ export interface WebhookAttemptInfo {
    */
   response: string | null;
   nextAt: Date | null;
-}
-
-/** Which events to send again. */
-export type ReplayRequest =
-  | { eventId: string }
-  /** `undeliveredOnly`: leave out events that the receiver has confirmed. */
-  | { since: Date; undeliveredOnly: boolean };
-
-/** Result of a replay. */
-export interface ReplayResult {
-  /** Stored events that match. */
-  matched: number;
-  /** Deliveries that were queued, or that were queued already and are now due at once. */
-  queued: number;
-  /** Deliveries of these events that a worker is making at this moment. */
-  running: number;
-  /** Earlier events are not stored, or were created before the webhook subscribed. */
-  reachesBackTo: Date;
-  dryRun: boolean;
 }

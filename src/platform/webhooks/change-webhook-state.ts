@@ -10,6 +10,16 @@ import { type OwnerState, WEBHOOK_TRANSITIONS, type WebhookState } from './webho
 /** How far back a failed webhook gets its missed events when it is activated again. */
 export const REPLAY_MS = 72 * 3_600_000;
 
+/**
+ * Start of the caller's transaction by the clock of the database, which also dates the events. So a
+ * subscription of this time has every event of a later transaction.
+ */
+export async function transactionTime(sql: Sql): Promise<Date> {
+  const [row] = await sql.query<{ at: Date }>('select now() as at');
+  if (!row) throw new Error('the database did not tell its time');
+  return row.at;
+}
+
 /** A change of a webhook's state by its owner or an operator. */
 export interface StateChange {
   id: string;
@@ -43,7 +53,8 @@ export async function changeWebhookState(
   if (!webhook) return false;
   const { state } = webhook;
   if (state !== to) assertTransition<WebhookState>(WEBHOOK_TRANSITIONS, state, to);
-  const subscribedAt = state === 'inactive' && to === 'active' ? at : webhook.subscribedAt;
+  const subscribedAt =
+    state === 'inactive' && to === 'active' ? await transactionTime(sql) : webhook.subscribedAt;
   await sql.query(WRITE, [id, to, subscribedAt, at]);
   if (state === 'failed' && to === 'active') {
     const since = Math.max(subscribedAt.getTime(), at.getTime() - REPLAY_MS);

@@ -8,6 +8,13 @@ import type { Transitions } from '../base/state/transitions.ts';
 export const WEBHOOK_STATES = ['active', 'inactive', 'failing', 'failed'] as const;
 export type WebhookState = (typeof WEBHOOK_STATES)[number];
 
+/**
+ * How events reach the owner of a webhook: `push` sends them to its `callback_url`, with `pull` the
+ * owner reads them from the feed.
+ */
+export const WEBHOOK_DELIVERIES = ['push', 'pull'] as const;
+export type WebhookDeliveryKind = (typeof WEBHOOK_DELIVERIES)[number];
+
 /** States that an owner can set. */
 export const OWNER_STATES = ['active', 'inactive'] as const satisfies readonly WebhookState[];
 export type OwnerState = (typeof OWNER_STATES)[number];

@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn, timestampColumns } from '../database/base-columns.ts';
 import { ownedByApplication } from '../database/owner-keys.ts';
-import { WEBHOOK_CONTENTS, WEBHOOK_STATES } from './webhook-state.ts';
+import { WEBHOOK_CONTENTS, WEBHOOK_DELIVERIES, WEBHOOK_STATES } from './webhook-state.ts';
 
 const WebhookSchema = defineEntity({
   name: 'Webhook',
@@ -12,8 +12,10 @@ const WebhookSchema = defineEntity({
   properties: {
     ...idColumn,
     application: () => ownedByApplication(),
-    /** URL as normalised by the WHATWG rules. */
-    callbackUrl: p.text(),
+    /** How its events reach the owner. */
+    delivery: p.enum(WEBHOOK_DELIVERIES).default('push'),
+    /** URL as normalised by the WHATWG rules; `null` if `delivery` is `pull`. */
+    callbackUrl: p.text().nullable(),
     state: p.enum(WEBHOOK_STATES),
     /** Names of `TRIGGERS`. */
     triggers: p.array(),

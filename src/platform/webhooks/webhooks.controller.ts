@@ -11,6 +11,7 @@ import { ApiErrors } from '../http/errors/error.schema.ts';
 import {
   toDeliveryView,
   toNewWebhook,
+  toOneWebhookView,
   toWebhookChange,
   toWebhooksView,
   toWebhookView,
@@ -53,9 +54,9 @@ export class WebhooksController {
   @Post()
   @ApiErrors(409)
   @Endpoint({
-    summary: 'Subscribe a callback address to triggers',
+    summary: 'Subscribe to triggers',
     description:
-      'Unless `state` is `inactive`, Carillon calls `GET callback_url?challenge=<random>`. The receiver must answer 200 with exactly that value within ten seconds; otherwise nothing is stored.',
+      'Unless `state` is `inactive` or `delivery` is `pull`, Carillon calls `GET callback_url?challenge=<random>`. The receiver must answer 200 with exactly that value within ten seconds; otherwise nothing is stored.',
     response: webhookView,
   })
   async create(
@@ -67,12 +68,17 @@ export class WebhooksController {
 
   @Get(':id')
   @ApiErrors(404)
-  @Endpoint({ summary: 'Read a webhook', response: webhookView })
+  @Endpoint({
+    summary: 'Read a webhook',
+    description:
+      '`feed` is present for a pull webhook, and for any other one whose feed was acknowledged.',
+    response: webhookView,
+  })
   async get(
     @CurrentApplication() { applicationId, clientId }: ApplicationPrincipal,
     @Param('id') id: string,
   ) {
-    return toWebhookView(await this.webhooks.get(applicationId, id), clientId);
+    return toOneWebhookView(await this.webhooks.getWithProgress(applicationId, id), clientId);
   }
 
   @Put(':id')
@@ -80,7 +86,7 @@ export class WebhooksController {
   @Endpoint({
     summary: 'Activate or deactivate a webhook',
     description:
-      'Only `state` can change. Setting `active` runs the challenge again. A webhook that had `failed` then gets the events of the last 72 hours that it missed.',
+      'Only `state` can change. Setting `active` runs the challenge again, unless the webhook is a pull webhook. A webhook that had `failed` then gets the events of the last 72 hours that it missed.',
     response: webhookView,
   })
   async update(

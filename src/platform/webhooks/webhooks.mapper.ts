@@ -1,6 +1,8 @@
 import { toUnixSeconds, toUnixSecondsOrNull } from '../base/time/unix-seconds.ts';
 import type { StoredAttempt } from './delivery/delivery.repository.ts';
 import { filtersOf, shownFilters } from './webhook-filters.ts';
+import type { FeedProgress } from './feed/feed-progress.ts';
+import { toFeedProgressView } from './feed/feed.mapper.ts';
 import type { Webhook } from './webhook.entity.ts';
 import { toFilters } from './webhook-filters.schema.ts';
 import type {
@@ -13,29 +15,39 @@ import type {
 import type { NewWebhook, WebhookChange, WebhookList } from './webhooks.service.ts';
 
 export function toNewWebhook(body: CreateWebhook): NewWebhook {
-  const { callback_url: callbackUrl, triggers, state, content } = body;
+  const { callback_url: callbackUrl = null, triggers, state, content } = body;
   return { callbackUrl, triggers, state, filters: toFilters(body.filters), content };
 }
 
 export function toWebhookChange(body: UpdateWebhook): WebhookChange {
-  const { state, callback_url: callbackUrl, triggers, content } = body;
+  const { state, delivery, callback_url: callbackUrl, triggers, content } = body;
   const filters = body.filters === undefined ? undefined : toFilters(body.filters);
-  return { state, callbackUrl, triggers, filters, content: content ?? undefined };
+  return { state, delivery, callbackUrl, triggers, filters, content: content ?? undefined };
 }
 
 /** @param clientId the API identifies an application by its client id, as in the path */
 export function toWebhookView(webhook: Webhook, clientId: string): WebhookView {
-  const { id, callbackUrl, state, triggers, content } = webhook;
+  const { id, delivery, callbackUrl, state, triggers, content } = webhook;
   return {
     id,
     application_id: clientId,
-    callback_url: callbackUrl,
+    delivery,
+    callback_url: callbackUrl ?? null,
     state,
     triggers,
     filters: shownFilters(filtersOf(webhook)),
     content,
     version: '2.0',
   };
+}
+
+/** A webhook with its progress; see `WebhooksService.getWithProgress`. */
+export function toOneWebhookView(
+  { webhook, progress }: { webhook: Webhook; progress: FeedProgress | null },
+  clientId: string,
+): WebhookView {
+  const view = toWebhookView(webhook, clientId);
+  return progress ? { ...view, feed: toFeedProgressView(progress) } : view;
 }
 
 export function toWebhooksView(list: WebhookList, clientId: string): WebhooksView {

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { pageQuery, viewQuery } from '../wire/pagination.schema.ts';
 import { listByView } from '../wire/response-shapes.ts';
 import { filtersSchema, filtersView } from './webhook-filters.schema.ts';
+import { feedProgressFields } from './feed/feed.schema.ts';
 import {
   OWNER_STATES,
   type Trigger,
   TRIGGERS,
   WEBHOOK_CONTENTS,
+  WEBHOOK_DELIVERIES,
   WEBHOOK_STATES,
 } from './webhook-state.ts';
 
@@ -24,7 +26,8 @@ const TRIGGER_NAMES: ReadonlyMap<string, Trigger> = new Map(
   ]),
 );
 
-const trigger = z
+/** A trigger by its name, or by the name under which the Java client sends it. */
+export const trigger = z
   .string({ error: ({ input }) => unknownTrigger(input) })
   .transform((name, context): Trigger => {
     const known = TRIGGER_NAMES.get(name);
@@ -41,7 +44,19 @@ const ownerState = z.enum(OWNER_STATES, { error: 'must be active or inactive' })
 /** `POST /a/{client_id}/webhooks`. */
 export const createWebhookSchema = z
   .object({
-    callback_url: z.string().describe('A public https address; unique within the application'),
+    delivery: z
+      .enum(WEBHOOK_DELIVERIES, { error: 'must be push or pull' })
+      .nullish()
+      .transform((delivery) => delivery ?? 'push')
+      .describe(
+        '`push`, the default: Carillon sends events to `callback_url`; `pull`: you read them from `GET /a/{client_id}/events`',
+      ),
+    callback_url: z
+      .string()
+      .nullish()
+      .describe(
+        'A public https address; unique within the application. Required unless `delivery` is `pull`, which has none',
+      ),
     triggers: z
       .array(trigger)
       .min(1, 'must name at least one trigger')
@@ -55,6 +70,13 @@ export const createWebhookSchema = z
       .nullish()
       .transform((value) => value ?? 'ids')
       .describe(CONTENT_TEXT),
+  })
+  .superRefine(({ delivery, callback_url: url }, context) => {
+    const wrong = (message: string) =>
+      context.addIssue({ code: 'custom', path: ['callback_url'], message });
+    if (delivery === 'push' && url == null) wrong('is required');
+    if (delivery === 'pull' && url != null)
+      wrong('must be left out, because the owner of a pull webhook reads its events');
   })
   .meta({
     id: 'CreateWebhook',
@@ -72,6 +94,11 @@ export type CreateWebhook = z.infer<typeof createWebhookSchema>;
 export const updateWebhookSchema = z
   .object({
     state: ownerState,
+    delivery: z
+      .unknown()
+      .optional()
+      .describe('Cannot be changed; may repeat the stored value')
+      .meta({ example: 'push' }),
     callback_url: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
     triggers: z.unknown().optional().describe('Cannot be changed; may repeat the stored value'),
     filters: filtersSchema.nullish().describe('Cannot be changed; may repeat the stored value'),
@@ -88,7 +115,8 @@ export const webhookView = z
   .object({
     id: z.string(),
     application_id: z.string().describe('The client id of the application'),
-    callback_url: z.string(),
+    delivery: z.enum(WEBHOOK_DELIVERIES).describe('How events reach the owner'),
+    callback_url: z.string().nullable().describe('Null for a pull webhook'),
     state: z
       .enum(WEBHOOK_STATES)
       .describe(
@@ -100,12 +128,17 @@ export const webhookView = z
       .describe('Which events of the triggers are delivered; null: all of them'),
     content: z.enum(WEBHOOK_CONTENTS).describe(CONTENT_TEXT),
     version: z.literal('2.0'),
+    feed: z
+      .object(feedProgressFields)
+      .optional()
+      .describe('How far the feed is acknowledged; only when one webhook is read'),
   })
   .meta({
     id: 'Webhook',
     example: {
       id: '019aa1b2-0000-7000-8000-000000000001',
       application_id: '4k2c7tq0h5v9w1x8y3z6a0b4d',
+      delivery: 'push',
       callback_url: 'https://app.example.com/hooks/mail',
       state: 'active',
       triggers: ['message.created', 'message.updated'],

@@ -20,7 +20,8 @@ import {
   type StoredAttempt,
 } from './delivery/delivery.repository.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
-import { changeWebhookState } from './change-webhook-state.ts';
+import { changeWebhookState, transactionTime } from './change-webhook-state.ts';
+import { type FeedProgress, feedProgress } from './feed/feed-progress.ts';
 import type { OwnerState, Trigger, WebhookContent } from './webhook-state.ts';
 import {
   assertFilterable,
@@ -34,7 +35,8 @@ import { WebhookExistsError } from './webhook.errors.ts';
 
 /** Data for a new webhook. */
 export interface NewWebhook {
-  callbackUrl: string;
+  /** `null`: a pull webhook, whose events the owner reads from its feed. */
+  callbackUrl: string | null;
   triggers: Trigger[];
   state: OwnerState;
   filters: WebhookFilters;
@@ -47,6 +49,7 @@ export interface NewWebhook {
  */
 export interface WebhookChange {
   state: OwnerState;
+  delivery?: unknown;
   callbackUrl?: unknown;
   triggers?: unknown;
   filters?: WebhookFilters | undefined;
@@ -87,7 +90,22 @@ export class WebhooksService {
   }
 
   /**
-   * Creates a webhook. Runs the challenge if it is to be active.
+   * A webhook, and how far its feed is acknowledged: always for a pull webhook, for a push webhook
+   * only if its owner has acknowledged a position.
+   * @throws {NotFoundError} also if the webhook belongs to another application
+   */
+  async getWithProgress(
+    applicationId: string,
+    id: string,
+  ): Promise<{ webhook: Webhook; progress: FeedProgress | null }> {
+    const webhook = await this.get(applicationId, id);
+    const progress = await feedProgress(this.database, applicationId, webhook);
+    const isShown = webhook.delivery === 'pull' || progress.position !== null;
+    return { webhook, progress: isShown ? progress : null };
+  }
+
+  /**
+   * Creates a webhook. Runs the challenge if it has an address and is to be active.
    * @throws {InvalidInputError} if `callback_url` may not be called, or a filter cannot be used
    * @throws {WebhookExistsError} if the application already has a webhook for the address
    * @throws {CeilingReachedError} if the application has the most webhooks
@@ -96,21 +114,25 @@ export class WebhooksService {
   async create(applicationId: string, wanted: NewWebhook): Promise<Webhook> {
     const { triggers, filters, content } = wanted;
     assertFilterable(filters, triggers);
-    const callbackUrl = this.egress.normalizeUrl(wanted.callbackUrl, 'callback_url');
-    if ((await this.em.count(Webhook, { application: applicationId, callbackUrl })) > 0) {
-      throw new WebhookExistsError();
-    }
+    const callbackUrl =
+      wanted.callbackUrl === null
+        ? null
+        : this.egress.normalizeUrl(wanted.callbackUrl, 'callback_url');
+    const same = callbackUrl !== null && { application: applicationId, callbackUrl };
+    if (same && (await this.em.count(Webhook, same)) > 0) throw new WebhookExistsError();
     await assertOwnAccounts(this.database, applicationId, filters);
     const stored = await this.em.count(Webhook, { application: applicationId });
     const { webhooks } = this.config.quotas.ceilings;
     assertBelow(webhooks, stored, 'webhooks of this application', 'delete one first');
-    if (wanted.state === 'active') await this.challenge.verify(callbackUrl);
+    if (callbackUrl !== null && wanted.state === 'active') await this.challenge.verify(callbackUrl);
     try {
       return await this.em.transactional(async (em) => {
         const now = this.clock.now();
+        const subscribedAt = await transactionTime(sqlOf(em));
         const webhook = em.create(Webhook, {
           id: newId(),
           application: applicationId,
+          delivery: callbackUrl === null ? 'pull' : 'push',
           callbackUrl,
           state: wanted.state,
           triggers,
@@ -118,12 +140,12 @@ export class WebhooksService {
           filterFolders: filters.folders,
           filterDomains: filters.fromDomains,
           content,
-          subscribedAt: now,
+          subscribedAt,
           createdAt: now,
           updatedAt: now,
         });
         await em.flush();
-        await createDeliveryRateGate(sqlOf(em), webhook.id);
+        if (callbackUrl !== null) await createDeliveryRateGate(sqlOf(em), webhook.id);
         const { state } = wanted;
         const details = { state, triggers, filters, content };
         await record(em, applicationId, webhook, 'create', details);
@@ -146,7 +168,8 @@ export class WebhooksService {
   async update(applicationId: string, id: string, change: WebhookChange): Promise<Webhook> {
     const found = await this.get(applicationId, id);
     this.#refuseOtherChanges(found, change);
-    if (change.state === 'active') await this.challenge.verify(found.callbackUrl);
+    if (change.state === 'active' && found.callbackUrl)
+      await this.challenge.verify(found.callbackUrl);
     return this.em.transactional(async (em) => {
       const wanted = { id, before: found.state, to: change.state, at: this.clock.now() };
       const changed = await changeWebhookState(sqlOf(em), wanted);
@@ -183,10 +206,11 @@ export class WebhooksService {
   }
 
   #refuseOtherChanges(webhook: Webhook, change: WebhookChange): void {
-    const { callbackUrl, triggers, filters, content } = change;
+    const { delivery, callbackUrl, triggers, filters, content } = change;
     const fixed = (field: string) =>
       new InvalidInputError(`${field} cannot be changed: delete the webhook and create another`);
-    if (callbackUrl !== undefined && callbackUrl !== webhook.callbackUrl)
+    if (delivery !== undefined && delivery !== webhook.delivery) throw fixed('delivery');
+    if (callbackUrl !== undefined && callbackUrl !== (webhook.callbackUrl ?? null))
       throw fixed('callback_url');
     const asked = new Set(Array.isArray(triggers) ? triggers : []);
     const same =
@@ -209,6 +233,9 @@ function record(
     target: { type: 'webhook', id },
     applicationId,
     // The query of an address is often a secret.
-    details: { address: callbackUrl.split('?', 1)[0], ...details },
+    details: {
+      ...(callbackUrl ? { address: callbackUrl.split('?', 1)[0] } : { delivery: 'pull' }),
+      ...details,
+    },
   });
 }

@@ -17,11 +17,16 @@ import { DUE_CHANNEL, NOTIFY_DUE, queuesFor } from './due-notification.ts';
 
 const CHANGES = 'carillon_changes';
 /**
- * A notification holds at most 8000 bytes. With more accounts than this, readers are asked to check
- * all accounts.
+ * A notification holds at most 8000 bytes. With more ids than this, readers are asked to check all
+ * logs.
  */
 const MOST_ACCOUNTS = 200;
 const ALL = '*';
+/**
+ * Before the id of an application whose events were published. The release before takes it for the
+ * id of an unknown account, and ignores it.
+ */
+const APPLICATION = '@';
 const DEBOUNCE_MS = 10;
 /** Minimum time between two notifications that a queue has too much work for this process. */
 const OVERFLOW_EVERY_MS = 500;
@@ -31,10 +36,10 @@ const PAUSE_MS = { first: 500, longest: 5_000 };
 const ANSWER_MS = 5_000;
 
 /**
- * Informs other processes that a queue has work due now, or that change logs of accounts have
- * grown, and receives the same from them. It uses one connection per process and sends one
- * notification per 10 ms at most: a NOTIFY inside each writing transaction would serialise the
- * commits.
+ * Informs other processes that a queue has work due now, or that change logs of accounts or events
+ * of applications have grown, and receives the same from them. It uses one connection per process
+ * and sends one notification per 10 ms at most: a NOTIFY inside each writing transaction would
+ * serialise the commits.
  *
  * A notification about due work wakes a few workers (ADR 0097). A worker takes the work of its own
  * process itself. If it finds more than it can take, it wakes a few others.
@@ -48,6 +53,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly #pending = new Set<QueueName>();
   /** When an overflow of each queue was last sent, by the monotonic clock. */
   readonly #overflowAt = new Map<QueueName, number>();
+  /** Ids of accounts, and of applications with their mark. */
   readonly #changed = new Set<string>();
   readonly #url: string;
   readonly #isWorker: boolean;
@@ -110,7 +116,7 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
       this.#losses = 0;
       // Notifications sent while we were disconnected are lost, so every listener checks now.
       for (const queue of QUEUES) this.#forward(queue);
-      this.signals.send({ kind: 'changed', accounts: 'all', elsewhere: true });
+      this.#forwardChanges('all');
     } catch (error) {
       client.end().catch(() => undefined);
       this.#lost(client, error);
@@ -142,6 +148,9 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
     else if (signal.kind === 'changed')
       for (const accountId of signal.accounts === 'all' ? [ALL] : signal.accounts)
         this.#changed.add(accountId);
+    else if (signal.kind === 'published')
+      for (const id of signal.applications === 'all' ? [ALL] : signal.applications)
+        this.#changed.add(id === ALL ? ALL : `${APPLICATION}${id}`);
     // The engine of this process claims the row, or sets a timer for it.
     else if (this.worker.claims) return;
     else this.#pending.add(signal.queue);
@@ -193,11 +202,19 @@ export class Notifier implements OnApplicationBootstrap, OnApplicationShutdown {
   #receive(client: pg.Client, { channel, processId, payload = '' }: pg.Notification): void {
     if (processId === (client as unknown as { processID: number }).processID) return;
     if (channel === CHANGES) {
-      const accounts = payload === ALL ? 'all' : payload.split(',');
-      this.signals.send({ kind: 'changed', accounts, elsewhere: true });
+      this.#forwardChanges(payload === ALL ? 'all' : payload.split(','));
       return;
     }
     for (const queue of queuesFor(this.worker.id, payload)) this.#forward(queue);
+  }
+
+  #forwardChanges(ids: readonly string[] | 'all'): void {
+    const accounts = ids === 'all' ? ids : ids.filter((id) => !id.startsWith(APPLICATION));
+    const applications =
+      ids === 'all' ? ids : ids.flatMap((id) => (id.startsWith(APPLICATION) ? id.slice(1) : []));
+    if (accounts.length > 0) this.signals.send({ kind: 'changed', accounts, elsewhere: true });
+    if (applications.length > 0)
+      this.signals.send({ kind: 'published', applications, elsewhere: true });
   }
 
   /** Forwards a notification to the listeners in this process. */

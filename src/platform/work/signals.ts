@@ -15,7 +15,9 @@ export type Signal =
   /** A queue has more work due now than this process can take. */
   | { kind: 'overflow'; queue: QueueName }
   /** The change logs of these accounts have grown; `all` if the accounts are not known. */
-  | { kind: 'changed'; accounts: readonly string[] | 'all'; elsewhere: boolean };
+  | { kind: 'changed'; accounts: readonly string[] | 'all'; elsewhere: boolean }
+  /** Events of these applications were published; `all` if the applications are not known. */
+  | { kind: 'published'; applications: readonly string[] | 'all'; elsewhere: boolean };
 
 /**
  * The signals of a process. The engine learns that there is work, waiting readers learn that there

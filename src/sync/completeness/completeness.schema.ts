@@ -53,7 +53,7 @@ const messages = z
 
 const delivery = z.object({
   webhook_id: z.string().describe('Id of the webhook'),
-  callback_url: z.string(),
+  callback_url: z.string().nullable(),
   state: z.enum(WEBHOOK_STATES),
   kind: z
     .enum(['messages', 'events', 'contacts'])

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../../src/platform/base/errors/domain-error.ts';
 import { UnreadableCalendarError } from '../../../src/formats/ical/ical-parse.ts';
-import { fromCursor } from '../../../src/deltas/cursor.ts';
+import { fromCursor } from '../../../src/platform/waiting/cursor.ts';
 import { readInstanceId } from '../../../src/calendar/events/recurrence/instances.ts';
 import { InvalidRecurrenceError } from '../../../src/formats/recurrence/recurrence-lines.ts';
 import { TooManyOccurrencesError } from '../../../src/formats/recurrence/rules.ts';

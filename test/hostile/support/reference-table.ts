@@ -181,6 +181,15 @@ export const REFERENCE_TABLE: readonly ReferenceRow[] = [
 
   cursor('GET /delta'),
   cursor('GET /delta/longpoll'),
+  ofApplication(
+    row('GET /a/{client_id}/events', '?webhook_id', ({ webhook }) => ({ webhook_id: webhook })),
+  ),
+  ofApplication(
+    row('POST /a/{client_id}/events/ack', 'webhook_id', ({ webhook }) => ({
+      webhook_id: webhook,
+      cursor: '0',
+    })),
+  ),
 
   ofApplication(
     row('POST /connect/auth', 'grant_id', ({ account }) => signIn({ grant_id: account.id })),
@@ -227,6 +236,18 @@ export const NO_REFERENCES: readonly [pattern: RegExp, reason: string][] = [
   [/notifications\[\]\.(minutes_before_event|message)$/, 'content of a reminder'],
   [/^POST \/files file$/, 'bytes'],
   [/ (calendars|groups)$/, 'a list whose fields have rows'],
+  [
+    /^(GET|POST) \/a\/\{client_id\}\/events(\/streaming|\/ack)? \??cursor$/,
+    'a position of the webhook that the request names; e2e/event-feed tests others',
+  ],
+  [
+    /^GET \/a\/\{client_id\}\/events\/streaming \?webhook_id$/,
+    'as in GET /a/{client_id}/events, in a response that does not end',
+  ],
+  [
+    /^POST \/a\/\{client_id\}\/webhooks\/\{id\}\/replay event_id$/,
+    'a stored event of the webhook in the path; e2e/event-feed tests others',
+  ],
   [
     /^GET \/delta\/streaming \?cursor$/,
     'the cursor of GET /delta, in a response that does not end',

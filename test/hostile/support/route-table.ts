@@ -68,6 +68,8 @@ const ANY_OBJECT: Scope[] = [...READ_FOLDERS, 'email.drafts', ...READ_CALENDAR, 
 
 /** The test account has folders, and therefore no labels. */
 const WITHOUT_LABELS = { right: 404 };
+/** The webhook is inactive, because its address does not exist. */
+const INACTIVE = { right: 409 };
 const PAGES = 'pages of the hosted sign-in: a secret link and a cookie in the same browser';
 const DOCS = 'documentation without data';
 const PUSH = 'the secret of a subscription, or a signature of the provider';
@@ -164,6 +166,11 @@ export const ROUTE_TABLE: Readonly<Record<string, RouteRow>> = {
   'DELETE /a/{client_id}/webhooks/{id}/secrets/{secret_id}': secret({
     audit: 'webhook.delete-secret',
   }),
+  'POST /a/{client_id}/webhooks/{id}/replay': secret({ ...INACTIVE, audit: null }),
+  'POST /a/{client_id}/webhooks/{id}/test': secret({ ...INACTIVE, audit: null }),
+  'GET /a/{client_id}/events': secret(INACTIVE),
+  'GET /a/{client_id}/events/streaming': secret(INACTIVE),
+  'POST /a/{client_id}/events/ack': secret({ audit: null }),
 
   'GET /account': account(null),
   'GET /job-statuses': account(null),

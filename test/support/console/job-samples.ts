@@ -188,6 +188,7 @@ export function webhookSample(now: Date, text: Text): WebhookDetails {
     applicationId: `${ID}02`,
     clientId: text('front-desk'),
     applicationName: text('Front desk'),
+    delivery: 'push',
     callbackUrl: text('https://hooks.example.com/carillon'),
     state: 'failing',
     paused: false,
@@ -205,6 +206,7 @@ export function webhookSample(now: Date, text: Text): WebhookDetails {
     lastHour: { delivered: 0, retry: 74, dropped: 2 },
     lastDeliveredAt: ago(now, 191),
     replayableSince: ago(now, 60 * 24 * 3),
+    feed: { position: null, acknowledgedAt: null, waiting: 3, waitingIsMore: false },
   };
 }
 

@@ -152,6 +152,9 @@ const CALENDAR: readonly Step[] = [
   { try: 'DELETE /a/{client_id}/conferencing/{id}' },
 ];
 
+/** What requests about the feed of a webhook name; its first response has the position. */
+const FEED = { webhook_id: 'webhook', cursor: 'position' };
+
 const REST: readonly Step[] = [
   { try: 'GET /contacts', saves: { contact: withPicture }, waits: true },
   { try: 'GET /contacts/groups', saves: { group: '0.id' } },
@@ -175,6 +178,11 @@ const REST: readonly Step[] = [
   { try: 'POST /a/{client_id}/webhooks/{id}/secrets', saves: { webhook_secret: 'id' } },
   { try: 'GET /a/{client_id}/webhooks/{id}/secrets' },
   { try: 'DELETE /a/{client_id}/webhooks/{id}/secrets/{secret_id}' },
+  { try: 'POST /a/{client_id}/webhooks/{id}/replay' },
+  { try: 'POST /a/{client_id}/webhooks/{id}/test' },
+  { try: 'GET /a/{client_id}/events', from: FEED, saves: { position: 'cursor_end' } },
+  { try: 'GET /a/{client_id}/events/streaming', from: FEED },
+  { try: 'POST /a/{client_id}/events/ack', from: FEED },
 ];
 
 const ENDS: readonly Step[] = [

@@ -92,12 +92,25 @@ export class MirrorWorld extends AccountSteps {
         'select count(*)::int as left from message where account_id = $1 and listed',
         this.account.id,
       );
-      if (kind === 'current' && row?.left === 0) return;
+      if (kind === 'current' && row?.left === 0 && (await this.#readAgain()) === 0) return;
       await this.wait();
       // A write that has ended within the last second makes a pass begin anew.
       if (kind === 'idle') await this.clock.pass(AFTER_WRITE_MS);
     }
     throw new Error(`the mirror is not complete after ${most} passes`);
+  }
+
+  /**
+   * Messages on which the provider has failed once are requested again at once. Those on which it
+   * always fails are not waited for.
+   * @returns how many there are
+   */
+  async #readAgain(): Promise<number> {
+    const failed = await this.query(
+      'update sync_failure set retry_at = now() where account_id = $1 and retry_at > now() and times = 1 returning 1',
+      this.account.id,
+    );
+    return failed.length;
   }
 
   /** What the mirror has, by the provider's ids. */

@@ -3,13 +3,12 @@ import { z, type ZodType } from 'zod';
 import { SUMMARY_FIELDS } from '../../../deltas/event-objects.ts';
 import { type Trigger, TRIGGERS } from '../../../platform/webhooks/webhook-state.ts';
 import type { Schema, Schemas } from '../schemas.ts';
-import { type Payload, PAYLOADS } from './payloads.ts';
+import { exampleDelivery, objectOf } from '../../../platform/webhooks/payloads/example-delivery.ts';
+import { type Payload, PAYLOADS } from '../../../platform/webhooks/payloads/payloads.ts';
 
 /** Key of the webhooks in the document: OpenAPI 3.0 has no `webhooks` (ADR 0149). */
 export const WEBHOOKS = 'x-webhooks';
 
-const ID = '019aa1b2-0000-7000-8000-000000000001';
-const ACCOUNT_ID = '019aa1b2-0000-7000-8000-00000000000a';
 const NULL: Schema = { type: 'object', nullable: true, enum: [null] };
 
 /** Fields that place an event among those of its webhook and account (`delivery/deltas.ts`). */
@@ -24,15 +23,15 @@ const NUMBERS: Readonly<Record<string, Schema>> = {
   },
 };
 
+const EXAMPLE_NUMBERS = {
+  event_id: '019aa1b2-0000-7000-8000-000000000009',
+  sequence: 4711,
+  previous_sequence: 4705,
+};
+
 /** `MessageLinkClickedWebhook` for `message.link_clicked`. */
 export const schemaName = (trigger: Trigger): string =>
   `${trigger.replace(/(?:^|[._])([a-z])/g, (_, letter: string) => letter.toUpperCase())}Webhook`;
-
-/** Kind of object that a trigger is about, as `object` names it. */
-function objectOf(trigger: Trigger): string {
-  const [kind = ''] = trigger.split('.');
-  return kind === 'job' ? 'job_status' : kind;
-}
 
 /** Adds an operation for each trigger, with the schema and an example of its delivery. */
 export function addWebhooks(document: OpenAPIObject): void {
@@ -84,7 +83,9 @@ function deliverySchema(trigger: Trigger, dataName: string): Schema {
       deltas: { type: 'array', items: delta, description: 'The events of this delivery' },
     }),
     description: payload.summary,
-    example: exampleOf(trigger, payload),
+    example: {
+      deltas: exampleDelivery(trigger).deltas.map((delta) => ({ ...delta, ...EXAMPLE_NUMBERS })),
+    },
   };
 }
 
@@ -156,20 +157,4 @@ function described(schema: Schema, description: string): Schema {
 function schemaOf(zod: ZodType): Schema {
   const { example: _, ...schema } = z.toJSONSchema(zod, { target: 'openapi-3.0' }) as Schema;
   return schema;
-}
-
-const exampleIn = (zod: ZodType | null): unknown => zod?.meta()?.['example'] ?? null;
-
-function exampleOf(trigger: Trigger, { attributes, metadata }: Payload): object {
-  const object = objectOf(trigger);
-  const id = ['account', 'grant'].includes(object) ? ACCOUNT_ID : ID;
-  const data = {
-    namespace_id: ACCOUNT_ID,
-    account_id: ACCOUNT_ID,
-    object,
-    id,
-    attributes: exampleIn(attributes),
-    metadata: exampleIn(metadata),
-  };
-  return { deltas: [{ date: 1_795_255_200, object, type: trigger, object_data: data }] };
 }

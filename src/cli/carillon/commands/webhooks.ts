@@ -2,11 +2,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { OperatorWebhooks } from '../../../operator/webhooks/operator-webhooks.ts';
 import type {
   AttemptFilter,
-  ReplayResult,
   WebhookDetails,
   WebhookFilter,
 } from '../../../operator/webhooks/webhook-types.ts';
 import { isId } from '../../../platform/base/ids/ids.ts';
+import type {
+  ReplayRequest,
+  ReplayResult,
+} from '../../../platform/webhooks/replay/replay-events.ts';
 import { WEBHOOK_STATES } from '../../../platform/webhooks/webhook-state.ts';
 import { localTime } from '../../terminal/cells.ts';
 import {
@@ -31,6 +34,7 @@ import {
 const COLUMNS = [
   'id',
   'state',
+  'delivery',
   'callback_url',
   'last_failure',
   'failures',
@@ -97,9 +101,10 @@ function idOf(value: string): string {
 
 const print = (cli: OperatorCli, webhook: WebhookDetails) =>
   cli.print(readableWhole(webhook), () => {
-    const { lastHour, ...facts } = webhook;
+    const { lastHour, feed, ...facts } = webhook;
     const hour = `${lastHour.delivered} delivered, ${lastHour.retry} failed, ${lastHour.dropped} given up`;
-    return cli.table(readable({ ...facts, lastHour: hour }));
+    const waiting = `${feed.waiting}${feed.waitingIsMore ? ' or more' : ''} events wait after ${feed.position ?? 'the beginning'}`;
+    return cli.table(readable({ ...facts, lastHour: hour, feed: waiting }));
   });
 
 function addLists(group: Command, cli: OperatorCli): void {
@@ -163,6 +168,8 @@ function addLists(group: Command, cli: OperatorCli): void {
 interface ReplayFlags {
   event?: string;
   since?: Date;
+  until?: Date;
+  failed?: boolean;
   undelivered?: boolean;
   yes?: boolean;
 }
@@ -175,25 +182,37 @@ function describeReplay({ matched, queued, running, reachesBackTo, dryRun }: Rep
   ].join('\n');
 }
 
+/** `null` unless exactly one of them is given. */
+function whichOf({
+  event: eventId,
+  since,
+  until = null,
+  failed,
+  undelivered = false,
+}: Omit<ReplayFlags, 'yes' | 'until'> & { until?: Date | null }): ReplayRequest | null {
+  if ([eventId, since, failed].filter((one) => one !== undefined).length !== 1) return null;
+  if (eventId !== undefined) return { eventId };
+  return since ? { since, until, undeliveredOnly: undelivered } : { failed: true };
+}
+
 function addReplay(group: Command, cli: OperatorCli): void {
   const command = group
     .command('replay')
     .description(
-      'deliver stored events again, one or all since a time: shown first, done with --yes',
+      'deliver stored events again, one, a span or all that failed: shown first, done with --yes',
     )
     .argument('<id>', 'id of the webhook', idOf)
     .option('--event <id>', 'the event with this id (the header webhook-id)')
     .option('--since <time>', 'all events since: 2h, 3d, or 2026-11-24T09:00Z', momentOf)
+    .option('--until <time>', 'with --since: only events before, written in the same way', momentOf)
+    .option('--failed', 'all events whose delivery was tried and not confirmed')
     .option('--undelivered', 'with --since: leave out events that the receiver has confirmed')
     .option('--yes', 'do it')
     .addHelpText(...example('webhooks replay <id> --since=2h --undelivered'))
-    .action(async (id: string, { event, since, undelivered = false, yes = false }: ReplayFlags) => {
-      if ((event === undefined) === (since === undefined))
-        command.error('error: give --event or --since');
-      const which =
-        event === undefined
-          ? { since: since ?? new Date(0), undeliveredOnly: undelivered }
-          : { eventId: event };
+    .action(async (id: string, { yes = false, ...flags }: ReplayFlags) => {
+      const which = whichOf(flags);
+      if (!which) return command.error('error: give one of --event, --since and --failed');
+      if (flags.until && !flags.since) command.error('error: --until needs --since');
       const replayed = await withWebhooks(cli, (all) =>
         all.replay(cli.actor, id, { which, dryRun: !yes }),
       );

@@ -4,6 +4,8 @@ import { MAIL_GROUPS } from './mail-groups.ts';
 
 const ACCOUNTS = '/a/{client_id}/accounts';
 const WEBHOOKS = '/a/{client_id}/webhooks';
+const EVENTS = '/a/{client_id}/events';
+const EVENT_COLUMNS = ['sequence', 'type', 'object_data.account_id', 'object_data.id', 'event_id'];
 const INTEGRATIONS = '/connect/integrations';
 const GRANTS = '/connect/grants';
 
@@ -125,7 +127,7 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
   webhooks: {
     summary: 'Webhooks of the application',
     credentials: 'client secret',
-    columns: ['id', 'state', 'callback_url', 'triggers', 'content'],
+    columns: ['id', 'state', 'delivery', 'callback_url', 'triggers', 'content'],
     actions: {
       get: list(WEBHOOKS, 'webhooks'),
       post: create(WEBHOOKS, 'a webhook'),
@@ -152,6 +154,28 @@ const APPLICATION_GROUPS: Readonly<Record<string, Group>> = {
         `DELETE ${WEBHOOKS}/{id}/secrets/{secret_id}`,
         'Delete one of its signing secrets',
       ),
+      replay: call(
+        `POST ${WEBHOOKS}/{id}/replay`,
+        'Deliver stored events again: {"event_id":…}, {"since":…,"until":…} or {"failed":true}',
+        { body: true, columns: ['matched', 'queued', 'running', 'reaches_back_to'] },
+      ),
+      test: call(`POST ${WEBHOOKS}/{id}/test`, 'Send it an example event of a trigger', {
+        body: true,
+        columns: ['event_id', 'delivered', 'http_status', 'took_ms', 'detail'],
+      }),
+      events: call(`GET ${EVENTS}`, 'Read the events of --webhook_id, oldest first', {
+        columns: EVENT_COLUMNS,
+        patient: true,
+      }),
+      stream: call(`GET ${EVENTS}/streaming`, 'Print the events of --webhook_id as they occur', {
+        lines: true,
+        patient: true,
+        columns: EVENT_COLUMNS,
+      }),
+      ack: call(`POST ${EVENTS}/ack`, 'Store how far the events of a webhook are processed', {
+        body: true,
+        columns: ['webhook_id', 'cursor', 'moved'],
+      }),
     },
   },
 };

@@ -64,7 +64,13 @@ function pages(viewer: Viewer, text: (words: string) => string): Record<string, 
   const webhook = jobs.webhookSample(now, text);
   const operators = operatorSamples(now, text);
   const tokens = [accounts.tokenSample(now)];
-  const form = { since: text(''), undeliveredOnly: true, eventId: text('') };
+  const form = {
+    since: text(''),
+    until: '',
+    failed: false,
+    undeliveredOnly: true,
+    eventId: text(''),
+  };
   const replay = { matched: 20, queued: 18, running: 1, reachesBackTo: now, dryRun: true };
   const result = jobs.bulkSample(now, text);
   const rendered: Record<string, ConsolePage> = {

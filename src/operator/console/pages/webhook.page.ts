@@ -1,11 +1,12 @@
-import { html, type Html } from '../../../platform/pages/html.ts';
+import { html, type Html, type HtmlValue } from '../../../platform/pages/html.ts';
+import type { ReplayResult } from '../../../platform/webhooks/replay/replay-events.ts';
 import { filtersOf, shownFilters } from '../../../platform/webhooks/webhook-filters.ts';
 import type {
-  ReplayResult,
   WebhookAttemptInfo,
   WebhookDetails,
+  WebhookSummary,
 } from '../../webhooks/webhook-types.ts';
-import { actionBar, confirmBody, type Viewer } from '../kit/actions.ts';
+import { actionBar, type ActionLink, confirmBody, type Viewer } from '../kit/actions.ts';
 import { chip, type Tone } from '../kit/chip.ts';
 import { count, counted } from '../kit/figures.ts';
 import { shortId, wholeId } from '../kit/id.ts';
@@ -14,9 +15,13 @@ import { webhookChip } from '../kit/states.ts';
 import { address, facts, type ListPage, pager } from '../kit/table.ts';
 import { absolute, duration, exactly, relative, when } from '../kit/time.ts';
 import { verbatim } from '../kit/timeline.ts';
-import { WEBHOOKS_PATH } from './webhooks.page.ts';
+import { PULL, WEBHOOKS_PATH } from './webhooks.page.ts';
 
 export const webhookPath = (id: string): string => `${WEBHOOKS_PATH}/${id}`;
+
+/** What the console calls a webhook: its address, if it has one. */
+export const titleOf = ({ callbackUrl }: Pick<WebhookSummary, 'callbackUrl'>): string =>
+  callbackUrl ?? PULL;
 
 const TONES: Readonly<Record<WebhookAttemptInfo['outcome'], Tone>> = {
   delivered: 'good',
@@ -32,6 +37,10 @@ const WORDS: Readonly<Record<WebhookAttemptInfo['outcome'], string>> = {
 /** What the operator fills in before a replay: a time in UTC, as the form's field has it. */
 export interface ReplayForm {
   since: string;
+  /** Empty for no end. */
+  until: string;
+  /** Whether all events are meant whose delivery failed, instead of those of a span. */
+  failed: boolean;
   undeliveredOnly: boolean;
   eventId: string;
 }
@@ -42,6 +51,15 @@ function filtersText(webhook: WebhookDetails): string | null {
   const text = filters.map(([name, values]: [string, string[]]) => `${name}: ${values.join(', ')}`);
   return text.length === 0 ? null : text.join('; ');
 }
+/** What is known of a feed that somebody reads. */
+const feedFacts = ({ delivery, feed }: WebhookDetails, now: Date): [string, HtmlValue][] =>
+  delivery === 'push' && feed.position === null
+    ? []
+    : [
+        ['Acknowledged', feed.acknowledgedAt ? exactly(feed.acknowledgedAt, now) : 'never'],
+        ['Position', feed.position],
+        ['Events waiting to be read', `${count(feed.waiting)}${feed.waitingIsMore ? '+' : ''}`],
+      ];
 
 const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
   const { lastHour } = webhook;
@@ -64,6 +82,7 @@ const webhookFacts = (webhook: WebhookDetails, now: Date): Html => {
         ['Failing since', webhook.failingSince && exactly(webhook.failingSince, now)],
         ['Failures since then', webhook.failures > 0 ? count(webhook.failures) : null],
         ['Replay reaches back to', exactly(webhook.replayableSince, now)],
+        ...feedFacts(webhook, now),
       ])}
     </section>
     <section class="panel">
@@ -106,6 +125,16 @@ function attemptItem(viewer: Viewer, webhook: WebhookDetails, one: WebhookAttemp
   </li>`;
 }
 
+const actionsOf = ({ id, state, callbackUrl }: WebhookDetails): ActionLink[] => {
+  const path = webhookPath(id);
+  const replay = { path: `${path}/replay`, label: 'Replay…' };
+  const activate = { path: `${path}/activate`, label: 'Activate…' };
+  const stop = { path: `${path}/pause`, label: 'Stop deliveries…', danger: true };
+  const delivers = state === 'active' || state === 'failing';
+  if (callbackUrl === null) return delivers ? [] : [activate];
+  return [replay, delivers ? stop : activate];
+};
+
 /** One webhook: its deliveries with the receiver's answers. */
 export function webhookPage(
   viewer: Viewer,
@@ -116,17 +145,12 @@ export function webhookPage(
   const path = webhookPath(webhook.id);
   return {
     section: 'webhooks',
-    title: webhook.callbackUrl,
+    title: titleOf(webhook),
     beside: webhookChip(webhook),
     lead: webhook.lastFailure,
     crumbs: [{ path: WEBHOOKS_PATH, label: 'Webhooks' }],
     notice,
-    body: html`${actionBar(viewer, [
-        { path: `${path}/replay`, label: 'Replay…' },
-        webhook.state === 'active' || webhook.state === 'failing'
-          ? { path: `${path}/pause`, label: 'Stop deliveries…', danger: true }
-          : { path: `${path}/activate`, label: 'Activate…' },
-      ])}
+    body: html`${actionBar(viewer, actionsOf(webhook))}
       <div class="columns">
         <section class="panel">
           <div class="panel-head">
@@ -150,10 +174,20 @@ export function webhookPage(
   };
 }
 
-const replayFields = ({ since, undeliveredOnly, eventId }: ReplayForm): Html =>
+const replayFields = ({ since, until, failed, undeliveredOnly, eventId }: ReplayForm): Html =>
   html`<div class="filter wide">
       <label for="since">Events since (UTC)</label
       ><input id="since" name="since" type="datetime-local" value="${since}" />
+    </div>
+    <div class="filter wide">
+      <label for="until">Events before (UTC), if not up to now</label
+      ><input id="until" name="until" type="datetime-local" value="${until}" />
+    </div>
+    <div class="filter wide">
+      <label class="check"
+        ><input type="checkbox" name="failed" value="true" ${failed ? html` checked` : null} />
+        Instead of a span: all events whose delivery failed</label
+      >
     </div>
     <div class="filter wide">
       <label for="event-id">Or one event, by its id</label
@@ -178,6 +212,19 @@ const replayFields = ({ since, undeliveredOnly, eventId }: ReplayForm): Html =>
       >
     </div>`;
 
+/** The form's request once more, for the button that does it. */
+const hiddenOf = ({
+  eventId,
+  failed,
+  since,
+  until,
+  undeliveredOnly,
+}: ReplayForm): Record<string, string> => {
+  if (eventId) return { event_id: eventId };
+  if (failed) return { failed: 'true' };
+  return { since, ...(until ? { until } : {}), undelivered_only: String(undeliveredOnly) };
+};
+
 /** The form of a replay and, once it is filled in, the result of a dry run. */
 export function replayPage(
   viewer: Viewer,
@@ -193,7 +240,7 @@ export function replayPage(
     title: result ? `Send ${events} again?` : 'Replay events',
     crumbs: [
       { path: WEBHOOKS_PATH, label: 'Webhooks' },
-      { path, label: webhook.callbackUrl },
+      { path, label: titleOf(webhook) },
     ],
     notice,
     body: html`<form class="filters" method="get" action="${path}/replay">
@@ -213,9 +260,7 @@ export function replayPage(
             ${result.running > 0 ? html`<p>${counted(result.running, 'delivery', 'deliveries')} of these events run at this moment and are left alone.</p>` : null}`,
           dryRun: { matched: result.matched, changed: result.queued, skipped: [] },
           path: `${path}/replay`,
-          hidden: form.eventId
-            ? { event_id: form.eventId }
-            : { since: form.since, undelivered_only: String(form.undeliveredOnly) },
+          hidden: hiddenOf(form),
           button: `Send ${events} again`,
           back: path,
         })

@@ -9,6 +9,8 @@ import { listCount, type ListPage, pager, subLine, table, twoLines } from '../ki
 import { when } from '../kit/time.ts';
 
 export const WEBHOOKS_PATH = '/console/webhooks';
+/** Name of webhooks without an address. */
+export const PULL = 'Pull webhook';
 
 /** The filters of the list of webhooks; their names are those of the admin API. */
 export const WEBHOOK_FILTERS: readonly Filter[] = [
@@ -48,7 +50,7 @@ export function webhooksPage(
           title: 'Webhook',
           kind: 'main',
           cell: ({ id, callbackUrl, applicationName }) =>
-            html`<a href="${WEBHOOKS_PATH}/${id}">${twoLines(callbackUrl)}</a
+            html`<a href="${WEBHOOKS_PATH}/${id}">${twoLines(callbackUrl ?? PULL)}</a
               >${subLine(applicationName)}`,
         },
         {

@@ -2,7 +2,6 @@ import { storable } from '../../base/text/storable.ts';
 import { afterCommit, columnsOf, type Sql } from '../../database/sql.ts';
 import { reportIncident } from '../../logs/incidents.ts';
 import { setPace } from '../../work/gates/rate-gates.ts';
-import { wakeAfterCommit } from '../../work/signals.ts';
 import { endLanes } from './lane.repository.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 

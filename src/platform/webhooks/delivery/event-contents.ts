@@ -32,6 +32,8 @@ interface StoredDelta {
 export const MOST_BYTES = 256 * 1024;
 /** Bytes kept free for each event that follows, so that its summary still fits. */
 const ROOM_FOR_NEXT = 2_048;
+/** Bytes of the numbers that a delivery adds to each event (`deltas.ts`). */
+const NUMBERS = 160;
 
 /**
  * Adds the current objects to events, for webhooks that want more than ids. The objects are read
@@ -62,7 +64,7 @@ export class EventContents {
     const objects = await this.#objectsOf(deltas);
     let room = MOST_BYTES - bodies.length * ROOM_FOR_NEXT;
     return deltas.map((delta) => {
-      room += ROOM_FOR_NEXT;
+      room += ROOM_FOR_NEXT - NUMBERS;
       const body = withObject(delta, content, objects.get(keyOf(delta)), room);
       room -= body.length;
       return body;

@@ -15,7 +15,8 @@ export type HandedOverKind = keyof typeof TRIGGERS_OF;
 /** Results of the deliveries of one webhook, for the stored events of one day and kind. */
 export interface HandedOver {
   webhookId: string;
-  callbackUrl: string;
+  /** `null` for a pull webhook. */
+  callbackUrl: string | null;
   state: WebhookState;
   kind: HandedOverKind;
   /** In UTC. Of messages the day on which they were received, of others that of the event. */
@@ -44,8 +45,11 @@ const QUEUED = `
   (exists (select 1 from hook_job j where j.webhook_id = w.id and j.event_id = e.id)
    or exists (select 1 from hook_job j where j.webhook_id = w.id and j.event_id = e.account_id and j.from_seq < e.seq)
    or e.seq > coalesce((select f.published_seq from webhook_feed f where f.application_id = e.application_id), 0))`;
+// The owner of a pull webhook has what it has acknowledged.
 const STATUS = `
   case when ${attempted('delivered')} then 'handed-over'
+    when w.delivery = 'pull' then case
+      when e.seq <= (select p.seq from webhook_position p where p.webhook_id = w.id) then 'handed-over' else 'waiting' end
     when ${QUEUED} then 'waiting'
     when w.state = 'failed' then case when e.created_at > now() - interval '72 hours' then 'waiting' else 'dropped' end
     when ${attempted('dropped')} then 'dropped'

@@ -35,7 +35,8 @@ export function announcedMessages(
 // want an event of which only the trigger is known.
 const WANTED_SINCE = `
   select min(w.subscribed_at) as since
-  from webhook w cross join (select $1::uuid as application_id, $2::uuid as account_id, 'message.created' as type) e
+  from webhook w cross join (select $1::uuid as application_id, $2::uuid as account_id, 'message.created' as type,
+    null::uuid[] as folders, null::text[] as from_domains) e
   where w.application_id = $1 and w.state <> 'inactive' and ${wants('w', 'e')}
     and ${scopesAllow('$2::uuid', '$3::text')}`;
 

@@ -35,3 +35,19 @@ export const previousSeq = (webhook: string, event: string): string => `
    where previous.account_id = ${event}.account_id and previous.seq < ${event}.seq
      and previous.created_at >= ${webhook}.subscribed_at and ${wants(webhook, 'previous')}
    order by previous.seq desc limit 1)`;
+
+/**
+ * Beginning of the type of a test event; the id of the one webhook whose feed has it follows. No
+ * subscription names such a type, so no other webhook gets the event.
+ */
+export const TEST_TYPE = 'test:';
+
+/**
+ * SQL condition: an event is in the feed of a webhook of its application. It wants the event, or it
+ * is a test event of this webhook.
+ * @param webhook alias of a row of `webhook`
+ * @param event alias of a row of `webhook_event` of the same application
+ */
+export const inFeed = (webhook: string, event: string): string => `
+  (${event}.created_at >= ${webhook}.subscribed_at
+   and (${wants(webhook, event)} or ${event}.type = '${TEST_TYPE}' || ${webhook}.id))`;

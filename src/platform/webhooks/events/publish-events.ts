@@ -1,5 +1,6 @@
 import { columnsOf, idsOf, type SqlConnection } from '../../database/sql.ts';
 import { lowestWriter } from '../../database/writer-keys.ts';
+import { signals } from '../../work/signals.ts';
 import { wants } from './matching.ts';
 
 /*
@@ -8,9 +9,12 @@ import { wants } from './matching.ts';
  * it goes up to the last number that no open transaction can undercut (docs/adr/0154).
  */
 
-/** SQL condition: the application `a.id` has events that are not published. */
+/**
+ * SQL condition: the application `a.id` has events that are not published. `max` reads one entry of
+ * the index; `exists (… seq > …)` may read the whole table.
+ */
 const UNPUBLISHED = `
-  exists (select from webhook_event e where e.application_id = a.id and e.seq > coalesce(f.published_seq, 0))`;
+  coalesce((select max(e.seq) from webhook_event e where e.application_id = a.id), 0) > coalesce(f.published_seq, 0)`;
 const APPLICATIONS = `
   (select distinct application_id as id from webhook) a left join webhook_feed f on f.application_id = a.id`;
 
@@ -46,7 +50,7 @@ const ADVANCE = `
       (array_agg(e.traceparent order by e.seq))[1] as traceparent
     from advanced join ready r using (id)
     join webhook_event e on e.application_id = r.id and e.seq > r.below and e.seq <= r.till and e.account_id is not null
-    join webhook w on w.state <> 'inactive' and ${wants('w', 'e')}
+    join webhook w on w.delivery = 'push' and w.state <> 'inactive' and ${wants('w', 'e')}
     group by w.id, e.account_id),
   known as materialized (
     select f.*, (select j.id from hook_job j where j.webhook_id = f.webhook_id and j.event_id = f.account_id) as lane
@@ -77,7 +81,7 @@ interface Ready {
  * Publishes the events that are final now, of all applications, and queues their deliveries: it
  * extends the lane of each webhook and account that has one, and begins one for the others. Any
  * process may call it at any time. Events of transactions that are still open follow at a later
- * call.
+ * call. Readers of the feeds are woken, also those of other processes.
  * @returns the applications whose feeds have grown
  */
 export async function publishEvents(sql: SqlConnection): Promise<string[]> {
@@ -87,7 +91,9 @@ export async function publishEvents(sql: SqlConnection): Promise<string[]> {
     return to > from ? { applicationId, from, to } : [];
   });
   if (rows.length === 0) return [];
-  return idsOf(
+  const applications = idsOf(
     await sql.query<{ id: string }>(ADVANCE, columnsOf(rows, 'applicationId', 'from', 'to')),
   );
+  if (applications.length > 0) signals.send({ kind: 'published', applications, elsewhere: false });
+  return applications;
 }

@@ -2,7 +2,7 @@ import type { Sql } from '../../database/sql.ts';
 import { wakeAfterCommit } from '../../work/signals.ts';
 import { ROW_WAITING } from '../../work/queue/row-state.ts';
 import { wants } from './matching.ts';
-import { isDelivered, queuedEvents } from './queued-events.ts';
+import { isAbout, isDelivered, queuedEvents } from './queued-events.ts';
 
 /**
  * Makes the queued deliveries of `wanted` events due at once, and queues the others. Rows are
@@ -32,12 +32,24 @@ const REQUEUE = `
   with wanted as materialized (
     select e.id from webhook_event e join webhook w on w.id = $1
     where ${wants('w', 'e')} and e.id > $2 and not ($4 and ${isDelivered('w', 'e')}) and ($5 or e.account_id is null)
+      and ($6::uuid is null or e.id < $6)
+      and (not $7 or exists (select from webhook_attempt a where a.webhook_id = w.id and ${isAbout('a', 'e')}))
     order by e.id limit $3),
   ${QUEUED_AT_ONCE}
   select count(*)::int as count, max(id::text) as last, (select count(*) from all_queued)::int as queued
   from wanted`;
 
 const REQUEUE_BATCH = 5_000;
+
+/** Which stored events to queue. */
+export interface EventSelection {
+  /** Whether to leave out events that the receiver has confirmed. */
+  undeliveredOnly: boolean;
+  /** Whether to leave out events whose delivery was never tried. Default: false. */
+  attemptedOnly?: boolean;
+  /** Events from this id on are left out; `null` or absent: no limit. */
+  untilId?: string | null;
+}
 
 /** Result of one batch of a replay. */
 export interface RequeuedBatch {
@@ -53,15 +65,15 @@ export interface RequeuedBatch {
  * Queues up to 5,000 stored events that the webhook wants, oldest first, in the caller's
  * transaction. Deliveries that are still queued become due at once and start again at attempt 1.
  * @param afterId events up to this id are left out
- * @param undeliveredOnly whether to leave out events that the receiver has confirmed
  */
 export function requeueEvents(
   sql: Sql,
   webhookId: string,
   afterId: string,
-  undeliveredOnly: boolean,
+  { undeliveredOnly, attemptedOnly = false, untilId = null }: EventSelection,
 ): Promise<RequeuedBatch> {
-  return requeue(sql, [webhookId, afterId, REQUEUE_BATCH, undeliveredOnly, true]);
+  const values = [webhookId, afterId, REQUEUE_BATCH, undeliveredOnly, true, untilId, attemptedOnly];
+  return requeue(sql, values);
 }
 
 async function requeue(sql: Sql, values: readonly unknown[]): Promise<RequeuedBatch> {
@@ -82,7 +94,7 @@ export async function requeueWithoutLane(
   afterId: string,
 ): Promise<void> {
   for (let last: string | null = afterId; last !== null;)
-    ({ last } = await requeue(sql, [webhookId, last, REQUEUE_BATCH, true, false]));
+    ({ last } = await requeue(sql, [webhookId, last, REQUEUE_BATCH, true, false, null, false]));
 }
 
 const REQUEUE_ONE = `

@@ -1,5 +1,5 @@
 import type { ZodType } from 'zod';
-import type { Trigger } from '../../../platform/webhooks/webhook-state.ts';
+import type { Trigger } from '../webhook-state.ts';
 import {
   accountNotice,
   bouncedMetadata,
