@@ -5,6 +5,7 @@ import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { pruneWebhookEvidence } from '../../src/platform/webhooks/events/prune-webhook-evidence.ts';
 import { FeedWatch } from '../../src/platform/webhooks/feed/feed-watch.ts';
+import { rowsOf } from '../support/connect.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
@@ -69,6 +70,8 @@ describe('the feed of a webhook', () => {
         id: first,
         application_id: application.clientId,
         delivery: 'pull',
+        filters: null,
+        content: 'ids',
         callback_url: null,
         state: 'active',
         triggers: ['job.failed'],
@@ -101,7 +104,8 @@ describe('the feed of a webhook', () => {
 
     it('get no deliveries', async () => {
       await pull();
-      expect(await recordEvent(server.app, application)).toBe(false);
+      await recordEvent(server.app, application);
+      expect(await rowsOf(server, 'select 1 from hook_job')).toEqual([]);
     });
   });
 

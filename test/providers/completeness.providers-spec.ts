@@ -239,7 +239,9 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
       waiting: 3,
     });
     receiver.behave = agreeable;
-    await rows('delete from hook_job where webhook_id = $2 and $1::uuid is not null', webhook);
+    // A trigger replaces a lane that is deleted in this way by a row for each event.
+    for (const _rowsOf of ['lane', 'events'])
+      await rows('delete from hook_job where webhook_id = $2 and $1::uuid is not null', webhook);
     const lost = await proof();
     expect(lost).toMatchObject({ complete: false, reasons: ['unaccounted'] });
     expect(deliveries(lost, 'messages')).toMatchObject({ wanted: 3, waiting: 0, unaccounted: 3 });

@@ -69,6 +69,9 @@ const ADVANCE = `
     where (k.lane in (select id from locked)) is not true)
   select id from advanced`;
 
+/** After this many tries the next claim or heartbeat goes on. */
+const MOST_TRIES = 3;
+
 interface Ready {
   applicationId: string;
   from: number;
@@ -85,15 +88,26 @@ interface Ready {
  * @returns the applications whose feeds have grown
  */
 export async function publishEvents(sql: SqlConnection): Promise<string[]> {
+  for (let tries = 1; ; tries += 1) {
+    const { applications, overtaken } = await publishOnce(sql);
+    if (applications.length > 0)
+      signals.send({ kind: 'published', applications, elsewhere: false });
+    if (!overtaken || tries === MOST_TRIES) return applications;
+  }
+}
+
+/** @returns also whether another process was faster, which may have read fewer events */
+async function publishOnce(
+  sql: SqlConnection,
+): Promise<{ applications: string[]; overtaken: boolean }> {
   const ready = await sql.query<Ready>(READY);
   const rows = ready.flatMap(({ applicationId, from, newest, writing }) => {
     const to = Math.min(newest, writing ?? Infinity);
     return to > from ? { applicationId, from, to } : [];
   });
-  if (rows.length === 0) return [];
+  if (rows.length === 0) return { applications: [], overtaken: false };
   const applications = idsOf(
     await sql.query<{ id: string }>(ADVANCE, columnsOf(rows, 'applicationId', 'from', 'to')),
   );
-  if (applications.length > 0) signals.send({ kind: 'published', applications, elsewhere: false });
-  return applications;
+  return { applications, overtaken: applications.length < rows.length };
 }
