@@ -12,15 +12,16 @@ export interface ReceivedWebhook {
   timestamp: string | null | undefined;
 }
 
+/** Names of the schemas of deliveries, such as `JobSuccessfulWebhook`. */
+type DeliveryName = Extract<keyof Schemas, `${string}Webhook`>;
+
 /**
  * One change that a delivery reports. Its `type`, such as `job.successful`, decides what
  * `object_data.attributes` and `object_data.metadata` are.
  */
 export type WebhookDelta = {
-  [Name in keyof Schemas]: Schemas[Name] extends { deltas: { type: string; date: number }[] }
-    ? Schemas[Name]['deltas'][number]
-    : never;
-}[keyof Schemas];
+  [Name in DeliveryName]: Schemas[Name] extends { deltas: (infer Delta)[] } ? Delta : never;
+}[DeliveryName];
 
 /**
  * Checks that a delivery comes from the server, and is no older copy of one.
