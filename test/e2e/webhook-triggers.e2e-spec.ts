@@ -15,7 +15,7 @@ import {
   type TestAccount,
   type TestApplication,
 } from '../support/factories.ts';
-import { Receiver } from '../support/receiver.ts';
+import { agreeable, Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
@@ -250,6 +250,55 @@ describe('triggers of webhooks', () => {
       reason: 'the account was deleted',
     });
     await event('grant.deleted', id);
+  });
+
+  it('report webhooks that fail, end or recover to the other webhooks', async () => {
+    const id = await subscribed({ triggers: ['folder.created'] }, '/ill?key=secret');
+    let isIll = true;
+    receiver.behave = (response, got, socket) => {
+      if (isIll && got.url.startsWith('/ill')) response.writeHead(500).end('no');
+      else agreeable(response, got, socket);
+    };
+    const database = server.app.get(Database);
+    /** Lets the webhook fail again after failures of some hours. */
+    const failAfter = async (hours: number) => {
+      await database.query(
+        `update webhook set failing_since = now() - $2 * interval '1 h', failures = 7 where id = $1`,
+        [id, hours],
+      );
+      await ok('post', '/folders', { display_name: `Folder ${hours}` });
+      await database.query('update hook_job set run_at = now() where webhook_id = $1', [id]);
+      await database.query(
+        'update account_gate set closed_until = null, failures = 0 where account_id = $1',
+        [id],
+      );
+      server.app.get(Signals).wake('hook');
+    };
+    await failAfter(1);
+    const failing = await event('webhook.failing', id);
+    expect(failing.object_data).toMatchObject({
+      account_id: null,
+      attributes: {
+        callback_url: `${receiver.origin}/ill`,
+        state: 'failing',
+        reason: 'the receiver answered 500',
+      },
+    });
+    await failAfter(73);
+    expect((await event('webhook.failed', id)).object_data.attributes).toMatchObject({
+      state: 'failed',
+    });
+    await database.query(`update webhook set state = 'failing' where id = $1`, [id]);
+    isIll = false;
+    await failAfter(2);
+    const recovered = await event('webhook.recovered', id);
+    expect(recovered.object_data.attributes).toEqual({
+      callback_url: `${receiver.origin}/ill`,
+      state: 'active',
+      reason: null,
+      failing_since: null,
+      failures: 0,
+    });
   });
 
   it('say nothing about what the first reading of a mailbox finds', async () => {

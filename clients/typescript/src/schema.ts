@@ -5938,7 +5938,7 @@ export interface components {
              *       "message.updated"
              *     ]
              */
-            triggers: ("account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "grant.created" | "grant.updated" | "grant.expired" | "grant.deleted" | "message.created" | "message.opened" | "message.updated" | "message.deleted" | "message.link_clicked" | "message.bounced" | "thread.created" | "thread.updated" | "thread.deleted" | "thread.replied" | "folder.created" | "folder.updated" | "folder.deleted" | "label.created" | "label.updated" | "label.deleted" | "draft.created" | "draft.updated" | "draft.deleted" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "reminder.sent" | "reminder.failed" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached")[];
+            triggers: ("account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "grant.created" | "grant.updated" | "grant.expired" | "grant.deleted" | "message.created" | "message.opened" | "message.updated" | "message.deleted" | "message.link_clicked" | "message.bounced" | "thread.created" | "thread.updated" | "thread.deleted" | "thread.replied" | "folder.created" | "folder.updated" | "folder.deleted" | "label.created" | "label.updated" | "label.deleted" | "draft.created" | "draft.updated" | "draft.deleted" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "reminder.sent" | "reminder.failed" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached" | "webhook.failing" | "webhook.failed" | "webhook.recovered")[];
         };
         CreateWebhookFilters: {
             /**
@@ -12061,7 +12061,7 @@ export interface components {
              * @example job.failed
              * @enum {string}
              */
-            trigger: "account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "grant.created" | "grant.updated" | "grant.expired" | "grant.deleted" | "message.created" | "message.opened" | "message.updated" | "message.deleted" | "message.link_clicked" | "message.bounced" | "thread.created" | "thread.updated" | "thread.deleted" | "thread.replied" | "folder.created" | "folder.updated" | "folder.deleted" | "label.created" | "label.updated" | "label.deleted" | "draft.created" | "draft.updated" | "draft.deleted" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "reminder.sent" | "reminder.failed" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached";
+            trigger: "account.connected" | "account.running" | "account.stopped" | "account.invalid" | "account.sync_error" | "account.proof_changed" | "grant.created" | "grant.updated" | "grant.expired" | "grant.deleted" | "message.created" | "message.opened" | "message.updated" | "message.deleted" | "message.link_clicked" | "message.bounced" | "thread.created" | "thread.updated" | "thread.deleted" | "thread.replied" | "folder.created" | "folder.updated" | "folder.deleted" | "label.created" | "label.updated" | "label.deleted" | "draft.created" | "draft.updated" | "draft.deleted" | "contact.created" | "contact.updated" | "contact.deleted" | "calendar.created" | "calendar.updated" | "calendar.deleted" | "event.created" | "event.updated" | "event.deleted" | "reminder.sent" | "reminder.failed" | "job.successful" | "job.failed" | "job.delayed" | "job.cancelled" | "quota.reached" | "webhook.failing" | "webhook.failed" | "webhook.recovered";
         };
         /**
          * @example {
@@ -13841,6 +13841,152 @@ export interface components {
             trigger: string | null;
         };
         /**
+         * @description Deliveries to another webhook have stopped
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
+         *           "object": "webhook",
+         *           "object_data": {
+         *             "account_id": null,
+         *             "attributes": {
+         *               "callback_url": "https://app.example.com/hooks/mail",
+         *               "failing_since": 1795255200,
+         *               "failures": 12,
+         *               "reason": "the receiver answered 500",
+         *               "state": "failing"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": null,
+         *             "object": "webhook"
+         *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
+         *           "type": "webhook.failed"
+         *         }
+         *       ]
+         *     }
+         */
+        WebhookFailedWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "webhook";
+                object_data: components["schemas"]["WebhookFailingWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "webhook.failed";
+            }[];
+        };
+        /**
+         * @description Deliveries to another webhook fail
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
+         *           "object": "webhook",
+         *           "object_data": {
+         *             "account_id": null,
+         *             "attributes": {
+         *               "callback_url": "https://app.example.com/hooks/mail",
+         *               "failing_since": 1795255200,
+         *               "failures": 12,
+         *               "reason": "the receiver answered 500",
+         *               "state": "failing"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": null,
+         *             "object": "webhook"
+         *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
+         *           "type": "webhook.failing"
+         *         }
+         *       ]
+         *     }
+         */
+        WebhookFailingWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "webhook";
+                object_data: components["schemas"]["WebhookFailingWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "webhook.failing";
+            }[];
+        };
+        /** @description The object that the event is about */
+        WebhookFailingWebhookData: {
+            /** @description Id of the account */
+            account_id: string | null;
+            /** @description What the event says about the object */
+            attributes: {
+                /** @description Its address, without the query */
+                callback_url: string;
+                /** @description First failure since the last success, in Unix seconds; null if it succeeded */
+                failing_since: number | null;
+                /** @description Failed deliveries since the last success */
+                failures: number;
+                /** @description Why the last delivery failed; null if it succeeded */
+                reason: string | null;
+                /**
+                 * @description Its new state
+                 * @enum {string}
+                 */
+                state: "active" | "failing" | "failed";
+            };
+            /**
+             * @description What `attributes` contain
+             * @enum {string}
+             */
+            content?: "ids";
+            /** @description Id of the object */
+            id: string;
+            /**
+             * @description Metadata of the object, or of the event
+             * @enum {object|null}
+             */
+            metadata: never | null;
+            /** @description Old name of `account_id` */
+            namespace_id: string | null;
+            /**
+             * @description Kind of object
+             * @enum {string}
+             */
+            object: "webhook";
+        };
+        /**
          * @example {
          *       "from_domains": [
          *         "example.com"
@@ -13854,6 +14000,59 @@ export interface components {
             folders?: string[];
             /** @description Only messages from these domains */
             from_domains?: string[];
+        };
+        /**
+         * @description Deliveries to another webhook succeed again
+         * @example {
+         *       "deltas": [
+         *         {
+         *           "date": 1795255200,
+         *           "event_id": "019aa1b2-0000-7000-8000-000000000009",
+         *           "object": "webhook",
+         *           "object_data": {
+         *             "account_id": null,
+         *             "attributes": {
+         *               "callback_url": "https://app.example.com/hooks/mail",
+         *               "failing_since": 1795255200,
+         *               "failures": 12,
+         *               "reason": "the receiver answered 500",
+         *               "state": "failing"
+         *             },
+         *             "id": "019aa1b2-0000-7000-8000-000000000001",
+         *             "metadata": null,
+         *             "namespace_id": null,
+         *             "object": "webhook"
+         *           },
+         *           "previous_sequence": 4705,
+         *           "sequence": 4711,
+         *           "type": "webhook.recovered"
+         *         }
+         *       ]
+         *     }
+         */
+        WebhookRecoveredWebhook: {
+            /** @description The events of this delivery */
+            deltas: {
+                /** @description Time of the event, in Unix seconds */
+                date: number;
+                /** @description Id of the event; the same at each delivery */
+                event_id?: string;
+                /**
+                 * @description Kind of object
+                 * @enum {string}
+                 */
+                object: "webhook";
+                object_data: components["schemas"]["WebhookFailingWebhookData"];
+                /** @description Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event */
+                previous_sequence?: number | null;
+                /** @description Number of the event; later events have higher ones */
+                sequence?: number;
+                /**
+                 * @description The trigger
+                 * @enum {string}
+                 */
+                type: "webhook.recovered";
+            }[];
         };
         /**
          * @example {

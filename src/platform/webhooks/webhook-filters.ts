@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../base/errors/domain-error.ts';
 import type { Sql } from '../database/sql.ts';
-import type { Trigger } from './webhook-state.ts';
+import { type Trigger, TRIGGERS } from './webhook-state.ts';
 
 /**
  * Which events of its triggers a webhook wants. Every filter that is set must match; `null`: any
@@ -22,8 +22,9 @@ const OF_FOLDERS = ['folder', 'label'].flatMap((kind) =>
   (['created', 'updated', 'deleted'] as const).map((verb) => `${kind}.${verb}` as Trigger),
 );
 
-/** The triggers with which each filter can be used; every trigger has an account. */
+/** The triggers with which each filter can be used; accounts: all but those of webhooks. */
 export const FILTERED_TRIGGERS = {
+  accounts: TRIGGERS.filter((trigger) => !trigger.startsWith('webhook.')),
   folders: [...OF_MESSAGES, ...OF_FOLDERS],
   fromDomains: OF_MESSAGES,
 } as const satisfies Partial<Record<keyof WebhookFilters, readonly Trigger[]>>;
@@ -40,13 +41,13 @@ const FIELDS = {
  * @throws {InvalidInputError}
  */
 export function assertFilterable(filters: WebhookFilters, triggers: readonly Trigger[]): void {
-  for (const key of ['folders', 'fromDomains'] as const) {
+  for (const key of ['accounts', 'folders', 'fromDomains'] as const) {
     if (filters[key] === null) continue;
     const known: readonly Trigger[] = FILTERED_TRIGGERS[key];
     const other = triggers.find((trigger) => !known.includes(trigger));
     if (other !== undefined)
       throw new InvalidInputError(
-        `${FIELDS[key]}: cannot be used with the trigger ${other}, only with ${known.join(', ')}; create another webhook for ${other}`,
+        `${FIELDS[key]}: cannot be used with the trigger ${other}${key === 'accounts' ? '' : `, only with ${known.join(', ')}`}; create another webhook for ${other}`,
       );
   }
 }

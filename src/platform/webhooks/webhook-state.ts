@@ -80,5 +80,8 @@ export const TRIGGERS = [
   'job.delayed',
   'job.cancelled',
   'quota.reached',
+  'webhook.failing',
+  'webhook.failed',
+  'webhook.recovered',
 ] as const;
 export type Trigger = (typeof TRIGGERS)[number];

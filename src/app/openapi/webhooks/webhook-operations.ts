@@ -91,12 +91,14 @@ function deliverySchema(trigger: Trigger, dataName: string): Schema {
 
 function dataSchema(trigger: Trigger, payload: Payload, schemas: Schemas): Schema {
   const object = objectOf(trigger);
+  // A webhook belongs to no account.
+  const ofAccount: Schema = { type: 'string', ...(object === 'webhook' ? { nullable: true } : {}) };
   const attributes = payload.attributes ? schemaOf(payload.attributes) : NULL;
   const metadata = payload.metadata ? schemaOf(payload.metadata) : NULL;
   const data = (shown: Schema, content: string, isNamed: boolean): Schema => {
     const fields = {
-      namespace_id: { type: 'string', description: 'Old name of `account_id`' },
-      account_id: { type: 'string', description: 'Id of the account' },
+      namespace_id: { ...ofAccount, description: 'Old name of `account_id`' },
+      account_id: { ...ofAccount, description: 'Id of the account' },
       object: { type: 'string', enum: [object], description: 'Kind of object' },
       id: { type: 'string', description: 'Id of the object' },
       attributes: described(shown, 'What the event says about the object'),

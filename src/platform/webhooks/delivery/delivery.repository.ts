@@ -2,6 +2,7 @@ import { storable } from '../../base/text/storable.ts';
 import { afterCommit, columnsOf, type Sql } from '../../database/sql.ts';
 import { reportIncident } from '../../logs/incidents.ts';
 import { setPace } from '../../work/gates/rate-gates.ts';
+import { announceHealth } from './health-events.ts';
 import { endLanes } from './lane.repository.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 
@@ -68,7 +69,7 @@ export async function insertAttempts(
 // transactions insert rows that refer to the webhook. A healthy webhook whose deliveries succeeded
 // is not locked at all.
 const LOCK_HEALTH = `
-  select id, application_id as "applicationId", state, failing_since as "failingSince", failures from webhook
+  select id, application_id as "applicationId", callback_url as "callbackUrl", state, failing_since as "failingSince", failures from webhook
   where id = any($1::uuid[]) or (id = any($2::uuid[]) and (failing_since is not null or state = 'failing'))
   order by id for no key update`;
 
@@ -80,9 +81,13 @@ const WRITE_HEALTH = `
 interface LockedHealth extends WebhookHealth {
   id: string;
   applicationId: string;
+  callbackUrl: string;
 }
 
-/** Updates the health and state of each webhook, in the caller's transaction. */
+/**
+ * Updates the health and state of each webhook, in the caller's transaction, and stores an event for
+ * each that begins to fail, has failed or has recovered.
+ */
 export async function recordHealth(
   sql: Sql,
   tallies: ReadonlyMap<string, AttemptTally>,
@@ -102,9 +107,14 @@ export async function recordHealth(
     ...columnsOf(after, 'id', 'state', 'failingSince', 'failures'),
     now,
   ]);
+  const changed = after.filter(({ row, state }) => state !== row.state);
+  const notices = changed.map(({ row, tally, ...health }) => {
+    return { ...row, ...health, reason: tally.detail ?? null };
+  });
+  await announceHealth(sql, notices, now);
   afterCommit(sql, () => {
-    for (const { row, state, tally } of after) {
-      if (state === row.state || (state !== 'failing' && state !== 'failed')) continue;
+    for (const { row, state, tally } of changed) {
+      if (state !== 'failing' && state !== 'failed') continue;
       const { id: webhook, applicationId: application } = row;
       reportIncident(`webhook.${state}`, { webhook, application }, tally.detail);
     }

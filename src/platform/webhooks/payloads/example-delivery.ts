@@ -29,9 +29,10 @@ const exampleIn = (zod: ZodType | null): unknown => zod?.meta()?.['example'] ?? 
 export function exampleDelivery(trigger: Trigger): { deltas: [ExampleDelta] } {
   const { attributes, metadata } = PAYLOADS[trigger];
   const object = objectOf(trigger);
+  const account = object === 'webhook' ? null : ACCOUNT_ID;
   const data = {
-    namespace_id: ACCOUNT_ID,
-    account_id: ACCOUNT_ID,
+    namespace_id: account,
+    account_id: account,
     object,
     id: ['account', 'grant'].includes(object) ? ACCOUNT_ID : ID,
     attributes: exampleIn(attributes),

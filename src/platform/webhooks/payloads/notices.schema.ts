@@ -167,6 +167,28 @@ export const quotaNotice = z
     },
   });
 
+/** A webhook whose deliveries have begun to fail, have stopped, or succeed again. */
+export const webhookNotice = z
+  .object({
+    callback_url: z.string().describe('Its address, without the query'),
+    state: z.enum(['active', 'failing', 'failed']).describe('Its new state'),
+    reason: z.string().nullable().describe('Why the last delivery failed; null if it succeeded'),
+    failing_since: z
+      .int()
+      .nullable()
+      .describe('First failure since the last success, in Unix seconds; null if it succeeded'),
+    failures: z.int().describe('Failed deliveries since the last success'),
+  })
+  .meta({
+    example: {
+      callback_url: 'https://app.example.com/hooks/mail',
+      state: 'failing',
+      reason: 'the receiver answered 500',
+      failing_since: SECONDS,
+      failures: 12,
+    },
+  });
+
 /** Metadata that clients gave an object. */
 export const objectMetadata = z
   .record(z.string(), z.unknown())

@@ -16,6 +16,7 @@ import {
   reminderNotice,
   repliedMetadata,
   updatedGrantNotice,
+  webhookNotice,
 } from './notices.schema.ts';
 
 /** What the webhook of a trigger contains. */
@@ -90,4 +91,7 @@ export const PAYLOADS: Readonly<Record<Trigger, Payload>> = {
   'job.delayed': payload('A job is tried again later', jobNotice),
   'job.cancelled': payload('A job was cancelled', jobNotice),
   'quota.reached': payload('A quota of the operator is used up', quotaNotice),
+  'webhook.failing': payload('Deliveries to another webhook fail', webhookNotice),
+  'webhook.failed': payload('Deliveries to another webhook have stopped', webhookNotice),
+  'webhook.recovered': payload('Deliveries to another webhook succeed again', webhookNotice),
 };
