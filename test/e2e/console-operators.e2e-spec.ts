@@ -1,7 +1,10 @@
 import request from 'supertest';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
-import { OperatorTokens } from '../../src/operator/access/operator-tokens.service.ts';
-import { type ListedOperator, Operators } from '../../src/operator/access/operators.service.ts';
+import { OperatorTokensService } from '../../src/operator/access/operator-tokens.service.ts';
+import {
+  type ListedOperator,
+  OperatorsService,
+} from '../../src/operator/access/operators.service.ts';
 import { csrfToken } from '../../src/operator/access/sessions/csrf.ts';
 import { rowsOf } from '../support/connect.ts';
 import { secret } from '../support/log-watch.ts';
@@ -21,7 +24,7 @@ interface Session {
 
 describe('operators in the console', () => {
   let server: TestApp;
-  let operators: Operators;
+  let operators: OperatorsService;
   let boss: TestOperator;
   let session: Session;
   let made = 0;
@@ -29,7 +32,7 @@ describe('operators in the console', () => {
   beforeAll(async () => {
     for (const password of [PASSWORD, NEW_PASSWORD]) secret('password of an operator', password);
     server = await startTestApp({ ROLES: 'api' });
-    operators = server.app.get(Operators);
+    operators = server.app.get(OperatorsService);
   });
   afterAll(() => server.close());
   beforeEach(async () => {
@@ -178,7 +181,7 @@ describe('operators in the console', () => {
   it('who are disabled can use neither sessions nor passwords, links and tokens, until they are enabled', async () => {
     const { id, name, path } = await create('operate', PASSWORD);
     const { token } = await server.app
-      .get(OperatorTokens)
+      .get(OperatorTokensService)
       .create(SYSTEM, { operatorName: name, note: '', role: 'operate', lifetimeSeconds: null });
     secret('token of an operator', token);
     const asToken = () =>

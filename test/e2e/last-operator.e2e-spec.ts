@@ -1,8 +1,11 @@
 import request from 'supertest';
 import { run } from '../../src/cli/carillon/program.ts';
-import { OperatorOidcSignIn } from '../../src/operator/access/operator-oidc.service.ts';
-import { OperatorTokens } from '../../src/operator/access/operator-tokens.service.ts';
-import { type ListedOperator, Operators } from '../../src/operator/access/operators.service.ts';
+import { OperatorOidcService } from '../../src/operator/access/operator-oidc.service.ts';
+import { OperatorTokensService } from '../../src/operator/access/operator-tokens.service.ts';
+import {
+  type ListedOperator,
+  OperatorsService,
+} from '../../src/operator/access/operators.service.ts';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { secret } from '../support/log-watch.ts';
 import { OauthServer } from '../support/oauth-server.ts';
@@ -19,7 +22,7 @@ describe('operators with full rights', () => {
   let provider: OauthServer;
   let server: TestApp;
   let clock: TestClock;
-  let operators: Operators;
+  let operators: OperatorsService;
   /** An operator with the role `operate` who can sign in by links only. */
   let boss: TestOperator;
 
@@ -42,7 +45,7 @@ describe('operators with full rights', () => {
       },
       { clock },
     );
-    operators = server.app.get(Operators);
+    operators = server.app.get(OperatorsService);
     boss = await createOperator(server, 'operate', 'boss');
     provider.user = { sub: 'ada', aud: 'carillon', email: 'ada@example.test', groups: ['admins'] };
   });
@@ -67,7 +70,7 @@ describe('operators with full rights', () => {
     });
   /** Signs in at the provider, as the groups of `provider.user` allow. */
   const signInAtProvider = async (): Promise<void> => {
-    const signIn = server.app.get(OperatorOidcSignIn);
+    const signIn = server.app.get(OperatorOidcService);
     const now = Math.floor(clock.now().getTime() / 1000);
     Object.assign(provider.user, { iat: now, exp: now + 300 });
     const { url, cookie } = await signIn.begin('/console');
@@ -152,7 +155,7 @@ describe('operators with full rights', () => {
 
   it('of the identity provider have tokens that end 30 days after their last sign-in', async () => {
     await signInAtProvider();
-    const made = await server.app.get(OperatorTokens).create(SYSTEM, {
+    const made = await server.app.get(OperatorTokensService).create(SYSTEM, {
       operatorName: 'ada@example.test',
       note: 'backup',
       role: null,
@@ -164,7 +167,7 @@ describe('operators with full rights', () => {
       request(server.url).get('/admin/me').set('authorization', `Bearer ${made.token}`);
     clock.advance(30 * DAY - 1_000);
     await me().expect(200);
-    const [shown] = (await server.app.get(OperatorTokens).list()).filter(
+    const [shown] = (await server.app.get(OperatorTokensService).list()).filter(
       ({ id }) => id === made.id,
     );
     expect(shown?.expiresAt).toEqual(new Date(clock.now().getTime() + 1_000));

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import net from 'node:net';
 import request from 'supertest';
-import { Operators } from '../../src/operator/access/operators.service.ts';
+import { OperatorsService } from '../../src/operator/access/operators.service.ts';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { closeApp } from '../../src/app/app.ts';
 import { listen, PortTakenError, requireFreePort } from '../../src/app/startup.ts';
@@ -80,7 +80,7 @@ describe('the address of an operator', () => {
   const start = async (environment: Record<string, string>) => {
     server = await startTestApp({ ROLES: 'api', OPERATOR_PORT: '0', ...environment });
     const eve = { name: 'eve', role: 'operate' as const, password: PASSWORD };
-    await server.app.get(Operators).create(SYSTEM, eve);
+    await server.app.get(OperatorsService).create(SYSTEM, eve);
     reader = await createOperator(server, 'read');
   };
   const signIn = (password: string, address: string) =>

@@ -1,6 +1,6 @@
 import { OperatorCredentials } from '../../src/operator/access/operator-credentials.ts';
-import { OperatorOidcSignIn } from '../../src/operator/access/operator-oidc.service.ts';
-import { Operators } from '../../src/operator/access/operators.service.ts';
+import { OperatorOidcService } from '../../src/operator/access/operator-oidc.service.ts';
+import { OperatorsService } from '../../src/operator/access/operators.service.ts';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { OauthServer } from '../support/oauth-server.ts';
 import { TestClock } from '../support/test-clock.ts';
@@ -13,7 +13,7 @@ describe('sign-in of operators by OpenID Connect', () => {
   let provider: OauthServer;
   let server: TestApp;
   let clock: TestClock;
-  let signIn: OperatorOidcSignIn;
+  let signIn: OperatorOidcService;
 
   beforeAll(async () => {
     clock = new TestClock();
@@ -29,7 +29,7 @@ describe('sign-in of operators by OpenID Connect', () => {
       },
       { clock },
     );
-    signIn = server.app.get(OperatorOidcSignIn);
+    signIn = server.app.get(OperatorOidcService);
   });
   afterAll(async () => {
     await server.close();
@@ -79,13 +79,15 @@ describe('sign-in of operators by OpenID Connect', () => {
     provider.user['groups'] = ['staff'];
     await expect(signedIn()).rejects.toThrow('ada@example.test is no operator of this server');
     expect(await operatorOf(second)).toBeUndefined();
-    expect(await server.app.get(Operators).list()).toEqual([]);
+    expect(await server.app.get(OperatorsService).list()).toEqual([]);
   });
 
   it('refuses a user without a role, and one who has the name of another operator', async () => {
     provider.user = { sub: 'eve', aud: 'carillon', email: 'eve@example.test' };
     await expect(signedIn()).rejects.toMatchObject({ kind: 'forbidden' });
-    await server.app.get(Operators).create(SYSTEM, { name: 'root', role: 'read', password: null });
+    await server.app
+      .get(OperatorsService)
+      .create(SYSTEM, { name: 'root', role: 'read', password: null });
     provider.user = { sub: 'eve', aud: 'carillon', preferred_username: 'root', groups: ['admins'] };
     await expect(signedIn()).rejects.toThrow('There is already an operator root');
   });

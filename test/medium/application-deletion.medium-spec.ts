@@ -1,5 +1,5 @@
 import { Logger } from '@nestjs/common';
-import { ApplicationDeletions } from '../../src/operator/applications/application-deletions.service.ts';
+import { ApplicationDeletionsService } from '../../src/operator/applications/application-deletions.service.ts';
 import { OperatorApplications } from '../../src/operator/applications/operator-applications.ts';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { Database } from '../../src/platform/database/sql.ts';
@@ -48,7 +48,7 @@ describe('the deletion of an application', () => {
   let doomed: TestApplication;
   let other: TestApplication;
 
-  const run = () => server.app.get(ApplicationDeletions).run(new AbortController().signal);
+  const run = () => server.app.get(ApplicationDeletionsService).run(new AbortController().signal);
 
   /** An application with two accounts, and with a row in every table. */
   const createFull = async (name: string): Promise<TestApplication> => {

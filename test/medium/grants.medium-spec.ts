@@ -1,8 +1,8 @@
 import { Signals } from '../../src/platform/work/signals.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { AccessTokens } from '../../src/accounts/grants/tokens/access-tokens.service.ts';
+import { AccessTokensService } from '../../src/accounts/grants/tokens/access-tokens.service.ts';
 import type { VerifiedCredentials } from '../../src/accounts/grants/credentials/credentials.ts';
-import { GrantConnections } from '../../src/accounts/grants/moves/grant-connections.service.ts';
+import { GrantConnectionsService } from '../../src/accounts/grants/moves/grant-connections.service.ts';
 import { GrantsService } from '../../src/accounts/grants/grants.service.ts';
 import { moveGrants } from '../../src/accounts/grants/moves/grant-moves.ts';
 import { subscribe } from '../support/connect.ts';
@@ -22,12 +22,12 @@ const native = { integrationRequired: false };
 describe('grants', () => {
   let server: TestApp;
   let application: TestApplication;
-  let connections: GrantConnections;
+  let connections: GrantConnectionsService;
   let grants: GrantsService;
   let sql: Database;
   beforeAll(async () => {
     server = await startTestApp({ ROLES: 'api' });
-    connections = server.app.get(GrantConnections, { strict: false });
+    connections = server.app.get(GrantConnectionsService, { strict: false });
     grants = server.app.get(GrantsService, { strict: false });
     sql = server.app.get(Database);
   });
@@ -215,7 +215,7 @@ describe('grants', () => {
 
   describe('access tokens', () => {
     it('cannot be listed or revoked through another account', async () => {
-      const tokens = server.app.get(AccessTokens, { strict: false });
+      const tokens = server.app.get(AccessTokensService, { strict: false });
       const one = await connections.connect(application.id, ada, native);
       const two = await connections.connect(
         application.id,

@@ -13,9 +13,9 @@ import {
 } from '../../src/platform/work/workers/database-identity.ts';
 import { type SqlConnection, SqlPool } from '../../src/platform/database/sql.ts';
 import {
-  InstanceGuard,
+  InstanceCheck,
   type HeartbeatResult,
-} from '../../src/platform/work/workers/instance-guard.ts';
+} from '../../src/platform/work/workers/instance-check.ts';
 import { TestClock } from '../support/test-clock.ts';
 import {
   createTestDatabase,
@@ -25,7 +25,7 @@ import {
 
 const KEYS = `k:${Buffer.alloc(32).toString('base64')}`;
 
-describe('InstanceGuard', () => {
+describe('InstanceCheck', () => {
   const databases: TestDatabase[] = [];
   const pools: SqlPool[] = [];
   let database: TestDatabase;
@@ -50,7 +50,7 @@ describe('InstanceGuard', () => {
   const disconnect = () => Promise.all(pools.splice(0).map((pool) => pool.close()));
   const config = (url: string, name = 'carillon') =>
     loadConfig({ DATABASE_URL: url, ENCRYPTION_KEYS: KEYS, INSTANCE_NAME: name });
-  const guard = (url = database.url, name?: string) => new InstanceGuard(config(url, name), []);
+  const guard = (url = database.url, name?: string) => new InstanceCheck(config(url, name), []);
   /** Later than any confirmation in these tests. */
   const START = Date.now() / 1000 + 3600;
   const pulse = (seen: number, before = seen - 1, backend = 1): HeartbeatResult => ({

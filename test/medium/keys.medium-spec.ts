@@ -15,7 +15,7 @@ import { ApplicationsService } from '../../src/accounts/applications/application
 import { webhookSecretContext } from '../../src/platform/webhooks/secrets/endpoint-secret.ts';
 import { WebhookSecretsService } from '../../src/platform/webhooks/secrets/webhook-secrets.service.ts';
 import { prepareReseal } from '../../src/app/keys/reseal.ts';
-import { KeyGuard } from '../../src/app/keys/key-guard.ts';
+import { KeyWatch } from '../../src/app/keys/key-watch.ts';
 import { Engine } from '../../src/platform/work/engine.ts';
 import { createAccount, createApplication } from '../support/factories.ts';
 import { createWebhook } from '../support/webhook-fixture.ts';
@@ -144,7 +144,7 @@ describe('encryption keys', () => {
     expect(await carillon([nextKey, oldKey], 'keys', 'reseal')).toContain(
       'Values encrypted with the newest key',
     );
-    await waiting.get(KeyGuard).tick();
+    await waiting.get(KeyWatch).tick();
     await waiting.get(Engine).tick();
     expect(await ready(waiting)).toEqual({ status: 200, problem: undefined });
     expect(await workers()).toBe(1);

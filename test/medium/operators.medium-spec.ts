@@ -1,10 +1,10 @@
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { hashPassword, isPassword } from '../../src/operator/access/password-hash.ts';
 import { OperatorCredentials } from '../../src/operator/access/operator-credentials.ts';
-import { OperatorLinks } from '../../src/operator/access/operator-links.service.ts';
-import { OperatorSessions } from '../../src/operator/access/sessions/operator-sessions.service.ts';
-import { OperatorTokens } from '../../src/operator/access/operator-tokens.service.ts';
-import { Operators } from '../../src/operator/access/operators.service.ts';
+import { OperatorLinksService } from '../../src/operator/access/operator-links.service.ts';
+import { OperatorSessionsService } from '../../src/operator/access/sessions/operator-sessions.service.ts';
+import { OperatorTokensService } from '../../src/operator/access/operator-tokens.service.ts';
+import { OperatorsService } from '../../src/operator/access/operators.service.ts';
 import { pruneOperatorSessions } from '../../src/operator/access/sessions/prune-operator-sessions.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { rowsOf } from '../support/connect.ts';
@@ -21,16 +21,16 @@ const WAITING = `
 describe('operators', () => {
   let server: TestApp;
   let clock: TestClock;
-  let operators: Operators;
-  let sessions: OperatorSessions;
+  let operators: OperatorsService;
+  let sessions: OperatorSessionsService;
   let credentials: OperatorCredentials;
   let made = 0;
 
   beforeAll(async () => {
     clock = new TestClock();
     server = await startTestApp({ ROLES: 'api', RATE_LIMIT_FAILURES: '200' }, { clock });
-    operators = server.app.get(Operators);
-    sessions = server.app.get(OperatorSessions);
+    operators = server.app.get(OperatorsService);
+    sessions = server.app.get(OperatorSessionsService);
     credentials = server.app.get(OperatorCredentials);
   });
   afterAll(() => server.close());
@@ -42,7 +42,7 @@ describe('operators', () => {
     return { id, name };
   };
   const signedIn = async (name: string, presented = '') => {
-    const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+    const { url } = await server.app.get(OperatorLinksService).create(SYSTEM, name);
     const secret = new URL(url).searchParams.get('secret') ?? '';
     return { link: secret, ...(await sessions.signInByLink(secret, browser(presented), 'visit')) };
   };
@@ -136,7 +136,7 @@ describe('operators', () => {
     await expect(sessions.signInByLink(link, browser(), 'other visit')).rejects.toThrow(ended);
     clock.advance(MINUTE);
     await expect(sessions.signInByLink(link, browser(), 'visit')).rejects.toThrow(ended);
-    const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+    const { url } = await server.app.get(OperatorLinksService).create(SYSTEM, name);
     expect(url).toMatch(/^http:\/\/localhost:\d+\/console\/sign-in\/link\?secret=[0-9a-z]{40}$/);
     clock.advance(60 * MINUTE);
     const late = new URL(url).searchParams.get('secret') ?? '';
@@ -146,7 +146,7 @@ describe('operators', () => {
   it('are told that their link has ended if a change ends it while they sign in', async () => {
     const { name } = await create();
     const database = server.app.get(Database);
-    const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+    const { url } = await server.app.get(OperatorLinksService).create(SYSTEM, name);
     const link = new URL(url).searchParams.get('secret') ?? '';
     // A change locks the operator before it deletes the links.
     const signIn = await database.transaction(async (sql) => {
@@ -191,7 +191,7 @@ describe('operators', () => {
     expect(await isAlive(used.secret)).toBe(true);
     clock.advance(5 * MINUTE);
     expect(await isAlive(used.secret)).toBe(false);
-    await server.app.get(OperatorLinks).create(SYSTEM, name);
+    await server.app.get(OperatorLinksService).create(SYSTEM, name);
     const fresh = await signedIn(name);
     await pruneOperatorSessions(server.app.get(Database), clock.now());
     const left = await rowsOf(
@@ -211,7 +211,7 @@ describe('operators', () => {
     ];
     for (const change of changes) {
       const { secret } = await signedIn(name);
-      const { url } = await server.app.get(OperatorLinks).create(SYSTEM, name);
+      const { url } = await server.app.get(OperatorLinksService).create(SYSTEM, name);
       expect(await isAlive(secret)).toBe(true);
       await change();
       expect(await isAlive(secret)).toBe(false);
@@ -235,7 +235,7 @@ describe('operators', () => {
 
   it('have tokens that can do no more than the token and its operator, until they expire or are revoked', async () => {
     const { name } = await create();
-    const tokens = server.app.get(OperatorTokens);
+    const tokens = server.app.get(OperatorTokensService);
     const token = (role: 'read' | 'operate', lifetimeSeconds: number | null = null) =>
       tokens.create(SYSTEM, { operatorName: name, note: 'script', role, lifetimeSeconds });
     const roleOf = async (secret: string) => (await credentials.byToken(secret))?.role;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { jest } from '@jest/globals';
 import request from 'supertest';
-import { GrantConnections } from '../../src/accounts/grants/moves/grant-connections.service.ts';
+import { GrantConnectionsService } from '../../src/accounts/grants/moves/grant-connections.service.ts';
 import { ProviderError } from '../../src/platform/base/errors/provider-error.ts';
 import { releaseSends } from '../../src/mail/outbox/steer/steered-sends.ts';
 import { outgoing, sendControl } from '../support/contract-tools.ts';
@@ -240,7 +240,7 @@ describe('SendDispatcher: unknown outcomes', () => {
     jest.spyOn(send.server, 'findSent').mockImplementationOnce(async () => {
       const credentials = { provider: 'sandbox', email, name: 'Ada', settings: {} } as const;
       await send.app.app
-        .get(GrantConnections, { strict: false })
+        .get(GrantConnectionsService, { strict: false })
         .connect(
           send.application.id,
           { ...credentials, organizationUnit: 'folder' },

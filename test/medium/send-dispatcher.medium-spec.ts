@@ -1,7 +1,7 @@
 import request from 'supertest';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
-import { GrantConnections } from '../../src/accounts/grants/moves/grant-connections.service.ts';
+import { GrantConnectionsService } from '../../src/accounts/grants/moves/grant-connections.service.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import type { SendJobRow, SendResult } from '../../src/mail/outbox/send/send-attempt.ts';
 import { SendDispatcher } from '../../src/mail/outbox/send/send-dispatcher.ts';
@@ -216,7 +216,7 @@ describe('SendDispatcher', () => {
   describe('refused credentials', () => {
     const REFUSED = new ProviderError('auth-invalid', '535 no', { phase: 'login' });
     const authenticate = () =>
-      server.app.get(GrantConnections, { strict: false }).connect(
+      server.app.get(GrantConnectionsService, { strict: false }).connect(
         applicationId,
         {
           provider: 'sandbox',

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import request from 'supertest';
-import { Operators } from '../../src/operator/access/operators.service.ts';
+import { OperatorsService } from '../../src/operator/access/operators.service.ts';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
 import { accessibilityFaults } from '../support/accessibility.ts';
 import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
@@ -52,10 +52,10 @@ describeWith(['chromium'], 'the console in Chromium', () => {
         complaints.push(message.text());
     });
     await server.app
-      .get(Operators)
+      .get(OperatorsService)
       .create(SYSTEM, { name: 'ada', role: 'operate', password: PASSWORD });
     graceId = await server.app
-      .get(Operators)
+      .get(OperatorsService)
       .create(SYSTEM, { name: 'grace', role: 'read', password: null });
     await createData();
   });

@@ -1,5 +1,5 @@
 import { OperatorCredentials } from '../../src/operator/access/operator-credentials.ts';
-import { OperatorOidcSignIn } from '../../src/operator/access/operator-oidc.service.ts';
+import { OperatorOidcService } from '../../src/operator/access/operator-oidc.service.ts';
 import { Issuer } from '../support/mail-servers/issuer.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
@@ -57,7 +57,7 @@ describe('sign-in of operators at an OpenID provider', () => {
   });
 
   const signIn = async (login: string) => {
-    const service = server.app.get(OperatorOidcSignIn);
+    const service = server.app.get(OperatorOidcService);
     const { url, cookie } = await service.begin('/console');
     const back = await throughPages(url, login);
     expect(back.pathname).toBe('/console/sign-in/callback');

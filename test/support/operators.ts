@@ -1,9 +1,9 @@
 import request from 'supertest';
 import { SYSTEM } from '../../src/platform/audit/actor.ts';
-import { OperatorLinks } from '../../src/operator/access/operator-links.service.ts';
-import { OperatorSessions } from '../../src/operator/access/sessions/operator-sessions.service.ts';
-import { OperatorTokens } from '../../src/operator/access/operator-tokens.service.ts';
-import { Operators } from '../../src/operator/access/operators.service.ts';
+import { OperatorLinksService } from '../../src/operator/access/operator-links.service.ts';
+import { OperatorSessionsService } from '../../src/operator/access/sessions/operator-sessions.service.ts';
+import { OperatorTokensService } from '../../src/operator/access/operator-tokens.service.ts';
+import { OperatorsService } from '../../src/operator/access/operators.service.ts';
 import { csrfToken } from '../../src/operator/access/sessions/csrf.ts';
 import type { OperatorRole } from '../../src/operator/access/operator-role.ts';
 import { secret } from './log-watch.ts';
@@ -29,14 +29,14 @@ export async function createOperator(
   role: OperatorRole = 'operate',
   name = `operator-${(made += 1)}`,
 ): Promise<TestOperator> {
-  const id = await app.get(Operators).create(SYSTEM, { name, role, password: null });
+  const id = await app.get(OperatorsService).create(SYSTEM, { name, role, password: null });
   const { token } = await app
-    .get(OperatorTokens)
+    .get(OperatorTokensService)
     .create(SYSTEM, { operatorName: name, note: 'test', role, lifetimeSeconds: null });
-  const { url } = await app.get(OperatorLinks).create(SYSTEM, name);
+  const { url } = await app.get(OperatorLinksService).create(SYSTEM, name);
   const link = new URL(url).searchParams.get('secret') ?? '';
   const browser = { address: '127.0.0.1', presented: '' };
-  const session = await app.get(OperatorSessions).signInByLink(link, browser, 'visit');
+  const session = await app.get(OperatorSessionsService).signInByLink(link, browser, 'visit');
   for (const [what, value] of [
     ['token of an operator', token],
     ['session of an operator', session.secret],

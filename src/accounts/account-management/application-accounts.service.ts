@@ -11,7 +11,7 @@ import {
 } from '../../platform/database/metadata-filter.ts';
 import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
-import { AccessTokens, type TokenInfo } from '../grants/tokens/access-tokens.service.ts';
+import { AccessTokensService, type TokenInfo } from '../grants/tokens/access-tokens.service.ts';
 import { lockApplication } from '../grants/application-lock.ts';
 import { Grant } from '../grants/grant.entity.ts';
 import { type GrantStateChange, moveGrants, setBilling } from '../grants/moves/grant-moves.ts';
@@ -52,7 +52,7 @@ export class ApplicationAccountsService {
     private readonly em: EntityManager,
     private readonly database: Database,
     private readonly grants: GrantsService,
-    private readonly tokens: AccessTokens,
+    private readonly tokens: AccessTokensService,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}

@@ -3,7 +3,7 @@ import { AuthModule } from '../../platform/auth/auth.module.ts';
 import { ApplicationsController } from './applications.controller.ts';
 import { ApplicationsService } from './applications.service.ts';
 import { ApplicationAuditLogController } from './audit-log.controller.ts';
-import { ApplicationAuditLog } from './audit-log.service.ts';
+import { ApplicationAuditLogService } from './audit-log.service.ts';
 import { PublicAddressesService } from './public-addresses.service.ts';
 
 /** Applications as their owners and the operator see them. */
@@ -12,7 +12,7 @@ import { PublicAddressesService } from './public-addresses.service.ts';
   // them.
   imports: [AuthModule],
   controllers: [ApplicationsController, ApplicationAuditLogController],
-  providers: [ApplicationsService, ApplicationAuditLog, PublicAddressesService],
+  providers: [ApplicationsService, ApplicationAuditLogService, PublicAddressesService],
   exports: [ApplicationsService],
 })
 export class ApplicationsModule {}

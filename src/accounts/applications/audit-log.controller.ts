@@ -4,14 +4,14 @@ import { instantOf, toAuditEntryView } from '../../platform/audit/audit.mapper.t
 import { ApplicationId, ApplicationSecretAuth } from '../../platform/auth/access.decorators.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { type AuditLogQuery, auditLogQuery, auditLogView } from './audit-log.schema.ts';
-import { ApplicationAuditLog } from './audit-log.service.ts';
+import { ApplicationAuditLogService } from './audit-log.service.ts';
 
 @ApiTags('applications')
 @ApiParam({ name: 'client_id' })
 @ApplicationSecretAuth()
 @Controller('a/:client_id/audit-log')
 export class ApplicationAuditLogController {
-  constructor(private readonly log: ApplicationAuditLog) {}
+  constructor(private readonly log: ApplicationAuditLogService) {}
 
   @Get()
   @Endpoint({

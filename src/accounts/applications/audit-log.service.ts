@@ -9,7 +9,7 @@ import { Database } from '../../platform/database/sql.ts';
 
 /** The audit log of an application, as the application reads it. */
 @Injectable()
-export class ApplicationAuditLog {
+export class ApplicationAuditLogService {
   constructor(private readonly database: Database) {}
 
   /** Entries of the application, newest first; actions of operators on it included. */

@@ -10,8 +10,8 @@ import { ConnectController } from './connect.controller.ts';
 import { ConnectService } from './connect.service.ts';
 import { ConnectAuthController } from './links/connect-auth.controller.ts';
 import { LoginRequests } from './links/login-requests.ts';
-import { LoginStarts } from './links/login-starts.service.ts';
-import { OauthAuthorize } from './oauth/oauth-authorize.service.ts';
+import { LoginStartsService } from './links/login-starts.service.ts';
+import { OauthAuthorizeService } from './oauth/oauth-authorize.service.ts';
 import {
   OauthAuthorizeController,
   OauthController,
@@ -19,10 +19,10 @@ import {
 } from './oauth/oauth.controller.ts';
 import { ProviderOffers } from './sign-in/provider-offers.ts';
 import { SignInCallbackController, SignInController } from './sign-in/sign-in.controller.ts';
-import { SignInCredentials } from './sign-in/sign-in-credentials.service.ts';
-import { SignInOauth } from './sign-in/sign-in-oauth.service.ts';
+import { SignInCredentialsService } from './sign-in/sign-in-credentials.service.ts';
+import { SignInOauthService } from './sign-in/sign-in-oauth.service.ts';
 import { SignInVisits } from './sign-in/sign-in-visits.ts';
-import { SignIn } from './sign-in/sign-in.service.ts';
+import { SignInService } from './sign-in/sign-in.service.ts';
 
 /** Sign-in of accounts, and exchange of codes for tokens. */
 @Module({
@@ -41,14 +41,14 @@ import { SignIn } from './sign-in/sign-in.service.ts';
     ChosenServers,
     ConnectService,
     LoginRequests,
-    LoginStarts,
-    OauthAuthorize,
+    LoginStartsService,
+    OauthAuthorizeService,
     ProviderOffers,
-    SignIn,
-    SignInCredentials,
-    SignInOauth,
+    SignInService,
+    SignInCredentialsService,
+    SignInOauthService,
     SignInVisits,
   ],
-  exports: [LoginStarts],
+  exports: [LoginStartsService],
 })
 export class ConnectModule {}

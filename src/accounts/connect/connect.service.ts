@@ -11,7 +11,10 @@ import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
 import { CredentialCheck } from '../grants/credentials/credential-check.ts';
 import type { AccountCredentials } from '../grants/credentials/credentials.ts';
-import { type Connection, GrantConnections } from '../grants/moves/grant-connections.service.ts';
+import {
+  type Connection,
+  GrantConnectionsService,
+} from '../grants/moves/grant-connections.service.ts';
 import { Grant } from '../grants/grant.entity.ts';
 import { ReauthenticationMismatchError } from '../grants/grants.errors.ts';
 import { GrantsService } from '../grants/grants.service.ts';
@@ -54,7 +57,7 @@ export class ConnectService {
     private readonly clientCredentials: Credentials,
     private readonly connectors: ConnectorRegistry,
     private readonly credentialCheck: CredentialCheck,
-    private readonly connections: GrantConnections,
+    private readonly connections: GrantConnectionsService,
     private readonly grants: GrantsService,
     private readonly codes: AuthorizationCodes,
     private readonly failures: FailedAttempts,

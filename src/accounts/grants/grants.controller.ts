@@ -7,7 +7,7 @@ import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiBetaErrors } from '../../platform/http/errors/error.schema.ts';
 import { UnknownFields } from '../../platform/http/names/unknown-names.guard.ts';
 import type { ReportUnknown } from '../../platform/wire/body-fields.ts';
-import { GrantConnections } from './moves/grant-connections.service.ts';
+import { GrantConnectionsService } from './moves/grant-connections.service.ts';
 import {
   toGrantEnvelope,
   toGrantListView,
@@ -40,7 +40,7 @@ import { GrantsService } from './grants.service.ts';
 export class GrantsController {
   constructor(
     private readonly grants: GrantsService,
-    private readonly connections: GrantConnections,
+    private readonly connections: GrantConnectionsService,
   ) {}
 
   @Get()

@@ -3,16 +3,16 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 import { IntegrationsModule } from '../integrations/integrations.module.ts';
 import { OauthModule } from '../oauth/oauth.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
-import { AccessTokens } from './tokens/access-tokens.service.ts';
+import { AccessTokensService } from './tokens/access-tokens.service.ts';
 import { AccountListeners } from './account-listeners.ts';
 import { AddressChecks } from './proofs/address-checks.ts';
 import { AddressLoopRepository } from './proofs/address-loop.repository.ts';
 import { AddressLoops } from './proofs/address-loops.ts';
 import { AddressProofs } from './proofs/address-proofs.ts';
 import { CredentialCheck } from './credentials/credential-check.ts';
-import { GrantConnections } from './moves/grant-connections.service.ts';
+import { GrantConnectionsService } from './moves/grant-connections.service.ts';
 import { GrantTokensController } from './tokens/grant-tokens.controller.ts';
-import { GrantTokens } from './tokens/grant-tokens.service.ts';
+import { GrantTokensService } from './tokens/grant-tokens.service.ts';
 import { GrantsController } from './grants.controller.ts';
 import { GrantsService } from './grants.service.ts';
 import { OauthCredentials } from './credentials/oauth-credentials.ts';
@@ -29,28 +29,28 @@ import { TokenStore } from './credentials/token-store.ts';
   imports: [IntegrationsModule, OauthModule, ProvidersModule],
   controllers: [GrantsController, GrantTokensController],
   providers: [
-    AccessTokens,
+    AccessTokensService,
     AccountListeners,
     AddressChecks,
     AddressLoopRepository,
     AddressLoops,
     AddressProofs,
     CredentialCheck,
-    GrantConnections,
+    GrantConnectionsService,
     GrantsService,
-    GrantTokens,
+    GrantTokensService,
     OauthCredentials,
     ProviderAccounts,
     TokenRefresh,
     TokenStore,
   ],
   exports: [
-    AccessTokens,
+    AccessTokensService,
     AccountListeners,
     CredentialCheck,
-    GrantConnections,
+    GrantConnectionsService,
     GrantsService,
-    GrantTokens,
+    GrantTokensService,
     ProviderAccounts,
     TokenRefresh,
   ],

@@ -77,7 +77,7 @@ const CREDENTIALS = ['password', 'imap_password'] as const;
 const LOCK_GRANT = `
   select email, provider, subject, tokens_sealed as "tokensSealed" from "grant" where id = $1 for update`;
 
-/** Grants of an application: its connected accounts. `GrantConnections` creates new ones. */
+/** Grants of an application: its connected accounts. `GrantConnectionsService` creates new ones. */
 @Injectable()
 export class GrantsService {
   constructor(

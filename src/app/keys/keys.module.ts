@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { KeyGuard } from './key-guard.ts';
+import { KeyWatch } from './key-watch.ts';
 
 /** Checks the encryption keys of this process, and registers which keys each process has. */
-@Module({ providers: [KeyGuard] })
+@Module({ providers: [KeyWatch] })
 export class KeysModule {}

@@ -1,6 +1,6 @@
 import type { INestApplicationContext } from '@nestjs/common';
-import { OperatorLinks } from '../../operator/access/operator-links.service.ts';
-import { Operators } from '../../operator/access/operators.service.ts';
+import { OperatorLinksService } from '../../operator/access/operator-links.service.ts';
+import { OperatorsService } from '../../operator/access/operators.service.ts';
 import { SYSTEM } from '../../platform/audit/actor.ts';
 
 /** The operator of a local server, who signs in by the link in the terminal. */
@@ -13,10 +13,10 @@ const NAME = 'local';
  *   in themselves
  */
 export async function createConsoleLink(app: INestApplicationContext): Promise<string | null> {
-  const operators = app.get(Operators);
+  const operators = app.get(OperatorsService);
   const all = await operators.list();
   if (all.length === 0)
     await operators.create(SYSTEM, { name: NAME, role: 'operate', password: null });
   else if (!all.some(({ name, disabledAt }) => name === NAME && disabledAt === null)) return null;
-  return (await app.get(OperatorLinks).create(SYSTEM, NAME)).url;
+  return (await app.get(OperatorLinksService).create(SYSTEM, NAME)).url;
 }

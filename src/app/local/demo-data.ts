@@ -1,7 +1,7 @@
 import type { INestApplicationContext } from '@nestjs/common';
 import { ApplicationsService } from '../../accounts/applications/applications.service.ts';
 import { listApplications } from '../../accounts/applications/list-applications.ts';
-import { GrantConnections } from '../../accounts/grants/moves/grant-connections.service.ts';
+import { GrantConnectionsService } from '../../accounts/grants/moves/grant-connections.service.ts';
 import { IntegrationsService } from '../../accounts/integrations/integrations.service.ts';
 import { Database } from '../../platform/database/sql.ts';
 
@@ -42,7 +42,7 @@ export async function createDemoData(
     scope: null,
     requireProvenAddress: false,
   });
-  const connections = app.get(GrantConnections);
+  const connections = app.get(GrantConnectionsService);
   const accounts: { email: string; accessToken: string }[] = [];
   for (const { email, name } of PEOPLE) {
     const { accessToken } = await connections.authenticate(

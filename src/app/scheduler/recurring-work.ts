@@ -6,17 +6,17 @@ import { TokenUses } from '../../accounts/grants/tokens/token-uses.ts';
 import { PushPulls } from '../../accounts/push/push-pulls.ts';
 import { PushUpkeep } from '../../accounts/push/push-upkeep.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
-import { PausedSends } from '../../mail/outbox/steer/paused-sends.service.ts';
+import { PausedSendsService } from '../../mail/outbox/steer/paused-sends.service.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
 import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
-import { ApplicationDeletions } from '../../operator/applications/application-deletions.service.ts';
-import { TableSamples } from '../../operator/capacity/table-samples.service.ts';
+import { ApplicationDeletionsService } from '../../operator/applications/application-deletions.service.ts';
+import { TableSamplesService } from '../../operator/capacity/table-samples.service.ts';
 import { ApiUseCounter } from '../../platform/budgets/api-use-counter.ts';
 import { RequestCountRecorder } from '../../platform/request-counts/request-count-recorder.ts';
 import { RefusalRecorder } from '../../platform/refusals/refusal-recorder.ts';
 import { LogLevels } from '../../platform/log-level/log-levels.ts';
 import { Engine } from '../../platform/work/engine.ts';
-import { KeyGuard } from '../keys/key-guard.ts';
+import { KeyWatch } from '../keys/key-watch.ts';
 import { Maintenance } from './maintenance.ts';
 import { TaskRuns } from './task-runs.ts';
 
@@ -110,12 +110,14 @@ export class WorkOfWorkers {
 
   @Cron('6/10 * * * * *', task('deletions of applications', 10))
   deleteApplications(): Promise<void> {
-    return this.runs.ofWorker(ApplicationDeletions, (deletions, stop) => deletions.run(stop));
+    return this.runs.ofWorker(ApplicationDeletionsService, (deletions, stop) =>
+      deletions.run(stop),
+    );
   }
 
   @Cron('15 * * * * *', task('resumed messages', 60))
   resumeMessages(): Promise<void> {
-    return this.runs.ofWorker(PausedSends, (paused, stop) => paused.run(stop));
+    return this.runs.ofWorker(PausedSendsService, (paused, stop) => paused.run(stop));
   }
 
   @Cron('35 * * * * *', task('text backlog', 60))
@@ -133,7 +135,7 @@ export class WorkOfWorkers {
    */
   @Cron('25 0 * * * *', task('sizes of tables', 60))
   sampleTables(): Promise<void> {
-    return this.runs.ofWorker(TableSamples, (samples) => samples.run());
+    return this.runs.ofWorker(TableSamplesService, (samples) => samples.run());
   }
 
   @Timeout('first sizes of tables', 30_000)
@@ -160,7 +162,7 @@ export class WorkOfProcesses {
 
   @Cron('7/10 * * * * *', task('keys', 10))
   checkKeys(): Promise<void> {
-    return this.runs.ofProcess(KeyGuard, (keys) => keys.tick());
+    return this.runs.ofProcess(KeyWatch, (keys) => keys.tick());
   }
 
   @Cron('4/5 * * * * *', task('log level', 5))

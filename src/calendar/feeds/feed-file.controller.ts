@@ -5,7 +5,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { Public } from '../../platform/auth/access.decorators.ts';
 import { ClientAddress } from '../../platform/http/client-address.decorator.ts';
-import { Feeds } from './feeds.service.ts';
+import { FeedsService } from './feeds.service.ts';
 
 /**
  * Serves the calendar files that calendar programs subscribe to (docs/invitations.md). The URL
@@ -17,7 +17,7 @@ import { Feeds } from './feeds.service.ts';
 export class FeedFileController {
   readonly #log = new Logger(FeedFileController.name);
 
-  constructor(private readonly feeds: Feeds) {}
+  constructor(private readonly feeds: FeedsService) {}
 
   @Get(':file')
   async read(

@@ -8,7 +8,7 @@ import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { feedView } from './feeds.schema.ts';
-import { Feeds } from './feeds.service.ts';
+import { FeedsService } from './feeds.service.ts';
 
 const PUBLISH = { anyScope: SCOPES_FOR.writeCalendar } as const;
 
@@ -16,7 +16,7 @@ const PUBLISH = { anyScope: SCOPES_FOR.writeCalendar } as const;
 @AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
 @Controller('calendars/:id/feed')
 export class FeedsController {
-  constructor(private readonly feeds: Feeds) {}
+  constructor(private readonly feeds: FeedsService) {}
 
   @Get()
   @ApiErrors(404)

@@ -3,12 +3,12 @@ import { CalendarsModule } from '../calendars/calendars.module.ts';
 import { FeedFileController } from './feed-file.controller.ts';
 import { FeedsController } from './feeds.controller.ts';
 import { FeedsRepository } from './feeds.repository.ts';
-import { Feeds } from './feeds.service.ts';
+import { FeedsService } from './feeds.service.ts';
 
 /** Calendars at secret URLs. */
 @Module({
   imports: [CalendarsModule],
   controllers: [FeedsController, FeedFileController],
-  providers: [Feeds, FeedsRepository],
+  providers: [FeedsService, FeedsRepository],
 })
 export class FeedsModule {}

@@ -54,8 +54,8 @@ const NO_PEOPLE = { organizer: null, attendeesOf: () => [] };
  * named.
  */
 @Injectable()
-export class Feeds {
-  readonly #log = new Logger(Feeds.name);
+export class FeedsService {
+  readonly #log = new Logger(FeedsService.name);
   readonly #readings = new WindowedCounts(WINDOW_SECONDS);
   readonly #guesses = new WindowedCounts(WINDOW_SECONDS);
 

@@ -9,13 +9,13 @@ import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toInvitationView } from './invitations.mapper.ts';
 import { invitationView, listInvitationsQuery } from './invitations.schema.ts';
-import { Invitations } from './invitations.service.ts';
+import { InvitationsService } from './invitations.service.ts';
 
 @ApiTags('events')
 @AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
 @Controller('events')
 export class InvitationsController {
-  constructor(private readonly invitations: Invitations) {}
+  constructor(private readonly invitations: InvitationsService) {}
 
   @Get(':id/invitations')
   @ApiErrors(404)

@@ -8,7 +8,7 @@ import { EventInvitations } from '../events/ports/event-invitations.ts';
 import { InvitationReleases } from './invitation-releases.ts';
 import { InvitationsController } from './invitations.controller.ts';
 import { InvitationsRepository } from './invitations.repository.ts';
-import { Invitations } from './invitations.service.ts';
+import { InvitationsService } from './invitations.service.ts';
 import { SchedulingMails } from './scheduling-mails.ts';
 
 /**
@@ -21,11 +21,11 @@ import { SchedulingMails } from './scheduling-mails.ts';
   controllers: [InvitationsController],
   providers: [
     InvitationsRepository,
-    Invitations,
-    { provide: EventInvitations, useExisting: Invitations },
+    InvitationsService,
+    { provide: EventInvitations, useExisting: InvitationsService },
     InvitationReleases,
     SchedulingMails,
   ],
-  exports: [EventInvitations, Invitations, SchedulingMails],
+  exports: [EventInvitations, InvitationsService, SchedulingMails],
 })
 export class InvitationsModule {}

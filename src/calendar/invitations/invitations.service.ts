@@ -43,7 +43,7 @@ const MOST_TOGETHER = 50;
 
 /** Notifies participants of changes of their events by mail (docs/invitations.md). */
 @Injectable()
-export class Invitations implements EventInvitations {
+export class InvitationsService implements EventInvitations {
   constructor(
     private readonly events: EventReader,
     private readonly repository: InvitationsRepository,

@@ -9,13 +9,13 @@ import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { toReminderView } from './reminder.mapper.ts';
 import { reminderView, listRemindersQuery } from './reminder.schema.ts';
-import { Reminders } from './reminders.service.ts';
+import { RemindersService } from './reminders.service.ts';
 
 @ApiTags('events')
 @AccountAuth({ anyScope: SCOPES_FOR.readCalendar })
 @Controller('events')
 export class NotificationsController {
-  constructor(private readonly reminders: Reminders) {}
+  constructor(private readonly reminders: RemindersService) {}
 
   @Get(':id/notifications')
   @ApiErrors(404)

@@ -13,12 +13,12 @@ import { ReminderOutcomes } from './send/reminder-outcomes.ts';
 import { ReminderPlanner } from './plan/reminder-planner.ts';
 import { REMINDERS_OF_ACCOUNT, ReminderRepository } from './reminder.repository.ts';
 import { RemindersOfEvents } from './plan/reminders-of-events.ts';
-import { Reminders } from './reminders.service.ts';
+import { RemindersService } from './reminders.service.ts';
 import { SmsReminderSender } from './send/sms-sender.ts';
 import { WebhookReminderSender } from './send/webhook-sender.ts';
 
 /**
- * Reminders of events: planned together with the event, sent when due, and listed with their
+ * RemindersService of events: planned together with the event, sent when due, and listed with their
  * status. Global, because it imports `EventsModule` and provides `EventReminders` to it (ADR 0105).
  */
 @Global()
@@ -29,7 +29,7 @@ import { WebhookReminderSender } from './send/webhook-sender.ts';
     ReminderOutcomes,
     ReminderPlanner,
     ReminderRepository,
-    Reminders,
+    RemindersService,
     ReminderDispatcher,
     { provide: EventReminders, useClass: RemindersOfEvents },
     EmailReminderSender,

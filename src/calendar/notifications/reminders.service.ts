@@ -7,7 +7,7 @@ import { ReminderRepository } from './reminder.repository.ts';
 
 /** Lists the reminders of an event for its owner. */
 @Injectable()
-export class Reminders {
+export class RemindersService {
   constructor(
     private readonly events: EventReader,
     private readonly repository: ReminderRepository,

@@ -10,7 +10,7 @@ import type { EventRecord } from '../events/event-record.ts';
 import type { Participant } from '../events/event-values.ts';
 import { CancelledEventError } from '../events/events.errors.ts';
 import { EventReader } from '../events/event-reader.ts';
-import { Invitations } from '../invitations/invitations.service.ts';
+import { InvitationsService } from '../invitations/invitations.service.ts';
 import { SchedulingMails } from '../invitations/scheduling-mails.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -92,7 +92,7 @@ export class RsvpService {
     private readonly database: Database,
     private readonly events: EventReader,
     private readonly planner: ReminderPlanner,
-    private readonly invitations: Invitations,
+    private readonly invitations: InvitationsService,
     private readonly mails: SchedulingMails,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,

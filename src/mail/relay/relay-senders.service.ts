@@ -14,7 +14,7 @@ export interface SenderAccount extends AccountKey {
 
 /** What an account may ask of its application's mailing service about itself. */
 @Injectable()
-export class RelaySenders {
+export class RelaySendersService {
   constructor(
     private readonly access: RelayAccess,
     private readonly relays: RelayRepository,

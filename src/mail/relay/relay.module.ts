@@ -10,7 +10,7 @@ import { RelayListeners } from './relay-listeners.ts';
 import { RelayRepository, SENDERS_OF_ACCOUNT } from './relay.repository.ts';
 import { RelayRoutes } from './relay-routes.ts';
 import { RelayRoutesService } from './relay-routes.service.ts';
-import { RelaySenders } from './relay-senders.service.ts';
+import { RelaySendersService } from './relay-senders.service.ts';
 import { RelaysService } from './relay.service.ts';
 
 /** The third-party mailing service of an application (ADR 0018). */
@@ -22,7 +22,7 @@ import { RelaysService } from './relay.service.ts';
     RelayEnrolment,
     RelayListeners,
     RelayRepository,
-    RelaySenders,
+    RelaySendersService,
     RelaysService,
     { provide: RelayRoutes, useClass: RelayRoutesService },
   ],

@@ -6,16 +6,16 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 import { Database } from '../../platform/database/sql.ts';
 import { AdminMeController } from './admin-me.controller.ts';
 import { OperatorCredentials } from './operator-credentials.ts';
-import { OperatorLinks } from './operator-links.service.ts';
-import { OperatorOidcSignIn } from './operator-oidc.service.ts';
-import { OperatorSessions } from './sessions/operator-sessions.service.ts';
-import { OperatorTokens } from './operator-tokens.service.ts';
-import { Operators } from './operators.service.ts';
+import { OperatorLinksService } from './operator-links.service.ts';
+import { OperatorOidcService } from './operator-oidc.service.ts';
+import { OperatorSessionsService } from './sessions/operator-sessions.service.ts';
+import { OperatorTokensService } from './operator-tokens.service.ts';
+import { OperatorsService } from './operators.service.ts';
 import { OperatorSessionStrategy } from './strategies/operator-session.strategy.ts';
 import { OperatorTokenStrategy } from './strategies/operator-token.strategy.ts';
 
 /**
- * Operators, their sessions and tokens. Global, because the guard of every controller for operators
+ * OperatorsService, their sessions and tokens. Global, because the guard of every controller for operators
  * needs it.
  */
 @Global()
@@ -26,34 +26,34 @@ import { OperatorTokenStrategy } from './strategies/operator-token.strategy.ts';
     OperatorTokenStrategy,
     OperatorSessionStrategy,
     OperatorCredentials,
-    OperatorSessions,
-    OperatorOidcSignIn,
+    OperatorSessionsService,
+    OperatorOidcService,
     // Plain classes, because commands use them without the container.
     {
-      provide: Operators,
+      provide: OperatorsService,
       inject: [Database, Clock, APP_CONFIG],
       useFactory: (database: Database, clock: Clock, { operator }: AppConfig) =>
-        new Operators(database, clock, operator.oidc?.issuer ?? null),
+        new OperatorsService(database, clock, operator.oidc?.issuer ?? null),
     },
     {
-      provide: OperatorTokens,
+      provide: OperatorTokensService,
       inject: [Database, Clock],
-      useFactory: (database: Database, clock: Clock) => new OperatorTokens(database, clock),
+      useFactory: (database: Database, clock: Clock) => new OperatorTokensService(database, clock),
     },
     {
-      provide: OperatorLinks,
+      provide: OperatorLinksService,
       inject: [Database, Clock, APP_CONFIG],
       useFactory: (database: Database, clock: Clock, { operator }: AppConfig) =>
-        new OperatorLinks(database, clock, operator.url),
+        new OperatorLinksService(database, clock, operator.url),
     },
   ],
   exports: [
     OperatorCredentials,
-    OperatorSessions,
-    OperatorOidcSignIn,
-    Operators,
-    OperatorTokens,
-    OperatorLinks,
+    OperatorSessionsService,
+    OperatorOidcService,
+    OperatorsService,
+    OperatorTokensService,
+    OperatorLinksService,
   ],
 })
 export class OperatorAccessModule {}

@@ -22,7 +22,7 @@ const OPERATOR = `
 const INSERT = 'insert into operator_link (hash, operator_id, ends_at) values ($1, $2, $3)';
 
 /** Links for operators who have no password, or no browser at hand where they are. */
-export class OperatorLinks {
+export class OperatorLinksService {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,

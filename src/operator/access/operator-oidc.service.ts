@@ -12,7 +12,7 @@ import type { OperatorOidc } from '../../platform/config/sections/operator-confi
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import {
   type NewSession,
-  OperatorSessions,
+  OperatorSessionsService,
   type ProvenOperator,
   type SigningIn,
 } from './sessions/operator-sessions.service.ts';
@@ -66,7 +66,7 @@ const REMOVE = 'delete from operator where id = $1';
  * The id token's claim gives the role, at each sign-in anew.
  */
 @Injectable()
-export class OperatorOidcSignIn {
+export class OperatorOidcService {
   readonly #settings: OperatorOidc | null;
   readonly #redirectUri: string;
 
@@ -74,7 +74,7 @@ export class OperatorOidcSignIn {
     @Inject(APP_CONFIG) { operator }: AppConfig,
     private readonly clients: OauthClients,
     private readonly secretBox: SecretBox,
-    private readonly sessions: OperatorSessions,
+    private readonly sessions: OperatorSessionsService,
     private readonly database: Database,
     private readonly clock: Clock,
   ) {

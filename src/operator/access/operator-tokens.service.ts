@@ -74,7 +74,7 @@ const REVOKE = `
   where t.id = $1 and o.id = t.operator_id returning o.name, t.note`;
 
 /** Tokens for the admin API. They are shown once and stored as hashes. */
-export class OperatorTokens {
+export class OperatorTokensService {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,

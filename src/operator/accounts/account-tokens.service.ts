@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import {
-  GrantTokens,
+  GrantTokensService,
   type ManagedToken,
   type WantedToken,
 } from '../../accounts/grants/tokens/grant-tokens.service.ts';
@@ -18,10 +18,10 @@ const APPLICATION = 'select application_id as "applicationId" from "grant" where
  * account. The owner of the tokens records each change in the audit log.
  */
 @Injectable()
-export class AccountTokens {
+export class AccountTokensService {
   constructor(
     private readonly database: Database,
-    private readonly tokens: GrantTokens,
+    private readonly tokens: GrantTokensService,
   ) {}
 
   /** Tokens of the account, oldest first, without the tokens themselves. */

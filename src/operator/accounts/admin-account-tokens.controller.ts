@@ -11,7 +11,7 @@ import {
 } from '../../accounts/grants/tokens/grant-tokens.schema.ts';
 import { toAccessTokenView } from '../../accounts/grants/grants.mapper.ts';
 import { OperatorAccess } from '../access/operator-access.decorators.ts';
-import { AccountTokens } from './account-tokens.service.ts';
+import { AccountTokensService } from './account-tokens.service.ts';
 
 const tokensView = z
   .object({
@@ -29,7 +29,7 @@ const newTokenView = accessTokenView
 @OperatorAccess('operate')
 @Controller('admin/accounts/:id/tokens')
 export class AdminAccountTokensController {
-  constructor(private readonly tokens: AccountTokens) {}
+  constructor(private readonly tokens: AccountTokensService) {}
 
   @Get()
   @OperatorAccess('read')

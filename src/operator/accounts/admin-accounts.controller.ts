@@ -17,7 +17,7 @@ import {
   signInLinkView,
 } from './admin-accounts.schema.ts';
 import { OperatorAccounts } from './operator-accounts.ts';
-import { SignInLinks } from './sign-in-links.service.ts';
+import { SignInLinksService } from './sign-in-links.service.ts';
 
 @ApiTags('accounts')
 @OperatorAccess('operate')
@@ -25,7 +25,7 @@ import { SignInLinks } from './sign-in-links.service.ts';
 export class AdminAccountsController {
   constructor(
     private readonly accounts: OperatorAccounts,
-    private readonly links: SignInLinks,
+    private readonly links: SignInLinksService,
   ) {}
 
   @Get()

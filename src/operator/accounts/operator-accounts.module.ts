@@ -5,11 +5,11 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
-import { AccountTokens } from './account-tokens.service.ts';
+import { AccountTokensService } from './account-tokens.service.ts';
 import { AdminAccountTokensController } from './admin-account-tokens.controller.ts';
 import { AdminAccountsController } from './admin-accounts.controller.ts';
 import { OperatorAccounts } from './operator-accounts.ts';
-import { SignInLinks } from './sign-in-links.service.ts';
+import { SignInLinksService } from './sign-in-links.service.ts';
 
 /** Accounts of all applications, for operators. */
 @Module({
@@ -23,9 +23,9 @@ import { SignInLinks } from './sign-in-links.service.ts';
         new OperatorAccounts(database, clock, connectors),
       inject: [Database, Clock, ConnectorRegistry],
     },
-    AccountTokens,
-    SignInLinks,
+    AccountTokensService,
+    SignInLinksService,
   ],
-  exports: [OperatorAccounts, SignInLinks],
+  exports: [OperatorAccounts, SignInLinksService],
 })
 export class OperatorAccountsModule {}

@@ -4,7 +4,7 @@ import { recordAudit } from '../../platform/audit/record-audit.ts';
 import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';
-import { LoginStarts } from '../../accounts/connect/links/login-starts.service.ts';
+import { LoginStartsService } from '../../accounts/connect/links/login-starts.service.ts';
 
 /** A link with which the user of an account authenticates again. */
 export interface SignInLink {
@@ -35,10 +35,10 @@ interface Account {
 
 /** Makes links to the hosted sign-in, with which users repair their accounts. */
 @Injectable()
-export class SignInLinks {
+export class SignInLinksService {
   constructor(
     private readonly database: Database,
-    private readonly starts: LoginStarts,
+    private readonly starts: LoginStartsService,
   ) {}
 
   /**
@@ -48,7 +48,7 @@ export class SignInLinks {
    * @param seconds lifetime; default: 30 minutes
    * @throws {NotFoundError}
    * @throws {ConflictError} if the application is suspended
-   * @throws errors of `LoginStarts.connect`
+   * @throws errors of `LoginStartsService.connect`
    */
   async create(
     actor: Actor,

@@ -37,8 +37,8 @@ const FAILED_WAIT_SECONDS = 60;
  * batch is noted before it begins, and is repeated until it is done (ADR 0091).
  */
 @Injectable()
-export class ApplicationDeletions {
-  readonly #log = new Logger(ApplicationDeletions.name);
+export class ApplicationDeletionsService {
+  readonly #log = new Logger(ApplicationDeletionsService.name);
 
   constructor(
     private readonly database: Database,

@@ -4,7 +4,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { AdminApplicationsController } from './admin-applications.controller.ts';
-import { ApplicationDeletions } from './application-deletions.service.ts';
+import { ApplicationDeletionsService } from './application-deletions.service.ts';
 import { OperatorApplications } from './operator-applications.ts';
 
 /** All applications, for operators, and the deletion of applications. */
@@ -18,8 +18,8 @@ import { OperatorApplications } from './operator-applications.ts';
       useFactory: (database: Database, clock: Clock) => new OperatorApplications(database, clock),
       inject: [Database, Clock],
     },
-    ApplicationDeletions,
+    ApplicationDeletionsService,
   ],
-  exports: [OperatorApplications, ApplicationDeletions],
+  exports: [OperatorApplications, ApplicationDeletionsService],
 })
 export class OperatorApplicationsModule {}

@@ -9,13 +9,13 @@ import {
   type ListAudit,
   listAuditSchema,
 } from './admin-audit-log.schema.ts';
-import { AuditLog } from './audit-log.service.ts';
+import { AuditLogService } from './audit-log.service.ts';
 
 @ApiTags('audit')
 @OperatorAccess('read')
 @Controller('admin/audit-log')
 export class AdminAuditLogController {
-  constructor(private readonly log: AuditLog) {}
+  constructor(private readonly log: AuditLogService) {}
 
   @Get()
   @Endpoint({

@@ -9,7 +9,7 @@ import type { PageOf, TokenPage } from '../../platform/database/page-token.ts';
 import type { Database } from '../../platform/database/sql.ts';
 
 /** The audit log over all applications, for operators. */
-export class AuditLog {
+export class AuditLogService {
   constructor(private readonly database: Database) {}
 
   /**

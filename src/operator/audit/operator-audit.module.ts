@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { Database } from '../../platform/database/sql.ts';
 import { AdminAuditLogController } from './admin-audit-log.controller.ts';
-import { AuditLog } from './audit-log.service.ts';
+import { AuditLogService } from './audit-log.service.ts';
 
 /** The audit log, as operators read it. */
 @Module({
@@ -9,11 +9,11 @@ import { AuditLog } from './audit-log.service.ts';
   providers: [
     // A plain class, because a command uses it without the container.
     {
-      provide: AuditLog,
+      provide: AuditLogService,
       inject: [Database],
-      useFactory: (database: Database) => new AuditLog(database),
+      useFactory: (database: Database) => new AuditLogService(database),
     },
   ],
-  exports: [AuditLog],
+  exports: [AuditLogService],
 })
 export class OperatorAuditModule {}

@@ -4,7 +4,7 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 import { Database } from '../../platform/database/sql.ts';
 import { AdminCapacityController } from './admin-capacity.controller.ts';
 import { OperatorCapacity } from './operator-capacity.ts';
-import { TableSamples } from './table-samples.service.ts';
+import { TableSamplesService } from './table-samples.service.ts';
 
 /** Sizes of tables, their growth, and how long the disk lasts. */
 @Module({
@@ -17,8 +17,8 @@ import { TableSamples } from './table-samples.service.ts';
         new OperatorCapacity(database, config, clock),
       inject: [Database, APP_CONFIG, Clock],
     },
-    TableSamples,
+    TableSamplesService,
   ],
-  exports: [OperatorCapacity, TableSamples],
+  exports: [OperatorCapacity, TableSamplesService],
 })
 export class OperatorCapacityModule {}

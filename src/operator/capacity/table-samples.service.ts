@@ -5,7 +5,7 @@ import { takeSample } from './capacity.repository.ts';
 
 /** Stores the sizes of all tables, at most once a day (UTC) however often it runs. */
 @Injectable()
-export class TableSamples {
+export class TableSamplesService {
   constructor(
     private readonly database: Database,
     private readonly clock: Clock,

@@ -1,7 +1,7 @@
 import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Actor } from '../../platform/audit/actor.ts';
-import { GrantTokens } from '../../accounts/grants/tokens/grant-tokens.service.ts';
+import { GrantTokensService } from '../../accounts/grants/tokens/grant-tokens.service.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { MOST_DAYS } from '../../sync/audit/audit-days.ts';
@@ -9,7 +9,7 @@ import { CompletenessService } from '../../sync/completeness/completeness.servic
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
 import { type AccountDetail, ACCOUNT_HEALTHS } from '../accounts/account-health.ts';
 import { OperatorAccounts } from '../accounts/operator-accounts.ts';
-import { SignInLinks } from '../accounts/sign-in-links.service.ts';
+import { SignInLinksService } from '../accounts/sign-in-links.service.ts';
 import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage, viewerOf } from './console-response.ts';
 import { counted } from './kit/figures.ts';
@@ -66,8 +66,8 @@ function actionOf(name: string): AccountAction {
 export class ConsoleAccountsController {
   constructor(
     private readonly accounts: OperatorAccounts,
-    private readonly links: SignInLinks,
-    private readonly tokens: GrantTokens,
+    private readonly links: SignInLinksService,
+    private readonly tokens: GrantTokensService,
     private readonly completeness: CompletenessService,
     private readonly clock: Clock,
   ) {}

@@ -4,7 +4,7 @@ import { ACTOR_KINDS } from '../../platform/audit/actor.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import { AuditLog } from '../audit/audit-log.service.ts';
+import { AuditLogService } from '../audit/audit-log.service.ts';
 import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage } from './console-response.ts';
 import type { FilterValues } from './kit/filters.ts';
@@ -23,7 +23,7 @@ function idIn(values: FilterValues, name: 'application' | 'account'): string | u
 @ConsolePages('audit')
 export class ConsoleAuditController {
   constructor(
-    private readonly log: AuditLog,
+    private readonly log: AuditLogService,
     private readonly clock: Clock,
   ) {}
 

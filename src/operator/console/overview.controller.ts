@@ -3,7 +3,7 @@ import type { Response } from 'express';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { CurrentOperator } from '../access/operator-access.decorators.ts';
 import type { OperatorPrincipal } from '../access/operator-principal.ts';
-import { OperatorSessions } from '../access/sessions/operator-sessions.service.ts';
+import { OperatorSessionsService } from '../access/sessions/operator-sessions.service.ts';
 import { sessionCookie } from '../access/sessions/session-cookie.ts';
 import { OverviewService } from '../overview/overview.service.ts';
 import { ConsolePages } from './console-page.decorator.ts';
@@ -17,7 +17,7 @@ import { SIGN_IN_PATH } from './pages/sign-in.page.ts';
 export class ConsoleOverviewController {
   constructor(
     private readonly overview: OverviewService,
-    private readonly sessions: OperatorSessions,
+    private readonly sessions: OperatorSessionsService,
     private readonly clock: Clock,
   ) {}
 

@@ -6,8 +6,8 @@ import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { STATUS } from '../../platform/http/errors/problem.filter.ts';
 import { csrfToken, isFromOwnOrigin, isFromOwnPage } from '../access/sessions/csrf.ts';
-import { OperatorOidcSignIn } from '../access/operator-oidc.service.ts';
-import { OperatorSessions } from '../access/sessions/operator-sessions.service.ts';
+import { OperatorOidcService } from '../access/operator-oidc.service.ts';
+import { OperatorSessionsService } from '../access/sessions/operator-sessions.service.ts';
 import { ForeignFormError } from '../access/operator.errors.ts';
 import {
   linkCookie,
@@ -38,8 +38,8 @@ function pageIn(value: unknown): string {
 @Controller('console/sign-in')
 export class ConsoleSignInController {
   constructor(
-    private readonly sessions: OperatorSessions,
-    private readonly oidc: OperatorOidcSignIn,
+    private readonly sessions: OperatorSessionsService,
+    private readonly oidc: OperatorOidcService,
   ) {}
 
   @Get()

@@ -1,6 +1,6 @@
 import { Body, Get, Param, Post, Res } from '@nestjs/common';
 import type { Response } from 'express';
-import { GrantTokens } from '../../accounts/grants/tokens/grant-tokens.service.ts';
+import { GrantTokensService } from '../../accounts/grants/tokens/grant-tokens.service.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { OperatorAccess } from '../access/operator-access.decorators.ts';
 import { OperatorAccounts } from '../accounts/operator-accounts.ts';
@@ -20,7 +20,7 @@ const NO_TOKEN =
 export class ConsoleTokensController {
   constructor(
     private readonly accounts: OperatorAccounts,
-    private readonly tokens: GrantTokens,
+    private readonly tokens: GrantTokensService,
     private readonly clock: Clock,
   ) {}
 

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { InvalidInputError } from '../base/errors/domain-error.ts';
-import { AddressGuard, isAddressRange } from './address-guard.ts';
+import { AddressRules, isAddressRange } from './address-rules.ts';
 
 const HOST_NAME =
   /^(?!.*\.$)[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$/i;
@@ -30,7 +30,7 @@ const isLocalName = (host: string): boolean => host === 'localhost' || host.ends
  */
 export class EgressPolicy {
   /** Refuses private and reserved addresses when a connection is opened. */
-  readonly guard: AddressGuard;
+  readonly guard: AddressRules;
   readonly #hosts: ReadonlySet<string>;
 
   /** @param allow host names, IP addresses or CIDR ranges */
@@ -38,7 +38,7 @@ export class EgressPolicy {
     const wrong = allow.find((entry) => !isEgressAllowEntry(entry));
     if (wrong !== undefined)
       throw new Error(`"${wrong}" is neither a host name, an address nor a CIDR range`);
-    this.guard = new AddressGuard(allow.filter(isAddressRange));
+    this.guard = new AddressRules(allow.filter(isAddressRange));
     this.#hosts = new Set(
       allow.filter((entry) => !isAddressRange(entry)).map((entry) => entry.toLowerCase()),
     );

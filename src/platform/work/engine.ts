@@ -19,7 +19,7 @@ import { SqlPool } from '../database/sql.ts';
 import { lookAfterSilence } from '../database/health/timeline-watch.ts';
 import { timelines } from '../database/health/timelines.ts';
 import { markStragglers } from './workers/failover.ts';
-import { InstanceGuard, type HeartbeatResult } from './workers/instance-guard.ts';
+import { InstanceCheck, type HeartbeatResult } from './workers/instance-check.ts';
 import { databaseTrouble, describeDatabaseTrouble } from '../database/health/database-trouble.ts';
 import type { Problem } from './readiness.ts';
 import { LOOK_AHEAD_MS } from './queue/claim-pace.ts';
@@ -33,7 +33,7 @@ export const DISPATCHERS = Symbol('Dispatchers');
 
 /**
  * What a heartbeat returns: milliseconds until the next due row of each queue, the values that
- * `InstanceGuard` compares, and five flags. `orphaned` and `disconnected` are always false for a
+ * `InstanceCheck` compares, and five flags. `orphaned` and `disconnected` are always false for a
  * worker that is not the leader (`beatStatement`).
  * - `alive`: 1 while this worker's row in `worker` exists, else 0.
  * - `dead`: whether another worker sends no heartbeats any more.
@@ -83,7 +83,7 @@ export class Engine
    */
   readonly #pulse: SqlPool;
   readonly #identity = new WorkerIdentity();
-  readonly #guard: InstanceGuard;
+  readonly #guard: InstanceCheck;
   readonly #tables: readonly QueueTable[];
   readonly #runners: ReadonlyMap<QueueName, QueueRunner>;
   readonly #url: string;
@@ -144,7 +144,7 @@ export class Engine
     });
     const tables = dispatchers.map(({ table }) => table);
     this.#tables = tables;
-    this.#guard = new InstanceGuard(config, tables);
+    this.#guard = new InstanceCheck(config, tables);
     this.#url = config.database.url;
     this.#beats = { plain: beatStatement(tables, false), withServer: beatStatement(tables) };
     this.#sweep = sweepStatement(tables);

@@ -11,13 +11,13 @@ import {
   loginInfoEnvelope,
   toHostedRequest,
 } from './hosted-sign-in.schema.ts';
-import { LoginStarts } from './login-starts.service.ts';
+import { LoginStartsService } from './login-starts.service.ts';
 
 @ApiTags('connect')
 @ApplicationAuth()
 @Controller('connect/auth')
 export class ConnectAuthController {
-  constructor(private readonly starts: LoginStarts) {}
+  constructor(private readonly starts: LoginStartsService) {}
 
   @Post()
   @Endpoint({

@@ -55,7 +55,7 @@ const DEFAULT_SECONDS = 3600;
 
 /** Creates login requests. */
 @Injectable()
-export class LoginStarts {
+export class LoginStartsService {
   constructor(
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly em: EntityManager,

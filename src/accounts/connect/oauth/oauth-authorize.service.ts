@@ -5,7 +5,7 @@ import type { Scope } from '../../../platform/auth/scopes.ts';
 import { InvalidInputError, NotFoundError } from '../../../platform/base/errors/domain-error.ts';
 import { assertAllowedScopes } from '../../grants/credentials/offered-scopes.ts';
 import { RedirectUriError } from '../connect.errors.ts';
-import { LoginStarts } from '../links/login-starts.service.ts';
+import { LoginStartsService } from '../links/login-starts.service.ts';
 import { type Offer, ProviderOffers } from '../sign-in/provider-offers.ts';
 import { SignInProblem } from '../sign-in/sign-in-problem.ts';
 import { failureAddress, type ReturnError } from '../sign-in/sign-in-return.ts';
@@ -46,10 +46,10 @@ class AuthorizeError extends Error {
 
 /** `GET /oauth/authorize` (RFC 6749 4.1.1, 4.2.1). */
 @Injectable()
-export class OauthAuthorize {
+export class OauthAuthorizeService {
   constructor(
     private readonly applications: ApplicationsService,
-    private readonly starts: LoginStarts,
+    private readonly starts: LoginStartsService,
     private readonly offers: ProviderOffers,
   ) {}
 

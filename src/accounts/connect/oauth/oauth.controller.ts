@@ -13,7 +13,7 @@ import type { Response } from 'express';
 import { z } from 'zod';
 import { AccountAuth, Public } from '../../../platform/auth/access.decorators.ts';
 import { PresentedToken } from '../../../platform/auth/presented-token.ts';
-import { AccessTokens } from '../../grants/tokens/access-tokens.service.ts';
+import { AccessTokensService } from '../../grants/tokens/access-tokens.service.ts';
 import { ClientAddress } from '../../../platform/http/client-address.decorator.ts';
 import { emptyView } from '../../../platform/wire/wire.schema.ts';
 import { Endpoint } from '../../../platform/http/endpoint.decorator.ts';
@@ -23,7 +23,7 @@ import { ConnectorRegistry } from '../../../providers/port/connector-registry.ts
 import { toTokenView } from '../connect.mapper.ts';
 import { ConnectService } from '../connect.service.ts';
 import { toAuthorizeRequest } from '../links/hosted-sign-in.schema.ts';
-import { OauthAuthorize } from './oauth-authorize.service.ts';
+import { OauthAuthorizeService } from './oauth-authorize.service.ts';
 import { type OauthToken, oauthTokenSchema, type TokenView, tokenView } from '../connect.schema.ts';
 import { sendStep } from '../sign-in/page-response.ts';
 import { PageFilter } from '../sign-in/page.filter.ts';
@@ -70,7 +70,7 @@ const OAUTH_BODY = oauthRequest(oauthTokenSchema);
 @Public()
 @Controller('oauth')
 export class OauthAuthorizeController {
-  constructor(private readonly oauth: OauthAuthorize) {}
+  constructor(private readonly oauth: OauthAuthorizeService) {}
 
   @Get('authorize')
   @UseFilters(PageFilter)
@@ -142,7 +142,7 @@ export class OauthTokenController {
 @AccountAuth({ revokes: true })
 @Controller('oauth')
 export class OauthController {
-  constructor(private readonly tokens: AccessTokens) {}
+  constructor(private readonly tokens: AccessTokensService) {}
 
   @Post('revoke')
   @Endpoint({

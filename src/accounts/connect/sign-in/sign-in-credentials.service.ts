@@ -37,7 +37,7 @@ import { type Step, type Visit, linkBack } from './sign-in-visits.ts';
  * only if the provider accepts them.
  */
 @Injectable()
-export class SignInCredentials {
+export class SignInCredentialsService {
   constructor(
     private readonly em: EntityManager,
     private readonly requests: LoginRequests,

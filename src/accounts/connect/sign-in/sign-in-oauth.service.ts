@@ -43,7 +43,7 @@ class Refused extends Error {
  * and to the browser.
  */
 @Injectable()
-export class SignInOauth {
+export class SignInOauthService {
   constructor(
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly em: EntityManager,

@@ -7,7 +7,7 @@ import { BrowserCookie, browserHash, formToken, isFormToken } from './browser-se
 import { RedirectUriError } from '../connect.errors.ts';
 import type { LoginRequest } from '../links/login-request.entity.ts';
 import { LoginRequests } from '../links/login-requests.ts';
-import { LoginStarts } from '../links/login-starts.service.ts';
+import { LoginStartsService } from '../links/login-starts.service.ts';
 import type { FormKey } from '../pages/form.ts';
 import type { RequestingApplication, Page } from '../pages/layout.ts';
 import { type Offer, ProviderOffers } from './provider-offers.ts';
@@ -39,7 +39,7 @@ export class SignInVisits {
     @Inject(APP_CONFIG) config: AppConfig,
     private readonly em: EntityManager,
     private readonly requests: LoginRequests,
-    private readonly starts: LoginStarts,
+    private readonly starts: LoginStartsService,
     private readonly offers: ProviderOffers,
   ) {
     this.#secure = Object.values(config.integrationsUrl).every((url) => url.startsWith('https:'));

@@ -21,10 +21,10 @@ import { PageFilter } from './page.filter.ts';
 import { stepPath } from '../pages/form.ts';
 import { ICON_FILE, STYLES_FILE } from '../pages/styles.ts';
 import { ALL_SCOPES, donePage } from '../pages/sign-in.pages.ts';
-import { SignInCredentials } from './sign-in-credentials.service.ts';
+import { SignInCredentialsService } from './sign-in-credentials.service.ts';
 import { SignInProblem } from './sign-in-problem.ts';
-import { type Agreement, RETURNED, SignIn } from './sign-in.service.ts';
-import { SignInOauth } from './sign-in-oauth.service.ts';
+import { type Agreement, RETURNED, SignInService } from './sign-in.service.ts';
+import { SignInOauthService } from './sign-in-oauth.service.ts';
 import { SignInVisits, type Step, type Visit } from './sign-in-visits.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -49,9 +49,9 @@ function agreementOf(body: Fields): Agreement {
 export class SignInController {
   constructor(
     private readonly visits: SignInVisits,
-    private readonly signIn: SignIn,
-    private readonly credentials: SignInCredentials,
-    private readonly oauth: SignInOauth,
+    private readonly signIn: SignInService,
+    private readonly credentials: SignInCredentialsService,
+    private readonly oauth: SignInOauthService,
   ) {}
 
   @Get(STYLES_FILE.name)
@@ -174,7 +174,7 @@ export class SignInController {
 export class SignInCallbackController {
   constructor(
     private readonly visits: SignInVisits,
-    private readonly oauth: SignInOauth,
+    private readonly oauth: SignInOauthService,
   ) {}
 
   @Get()

@@ -7,7 +7,7 @@ import { toUnixSeconds } from '../../../platform/base/time/unix-seconds.ts';
 import type { VerifiedCredentials } from '../../grants/credentials/credentials.ts';
 import {
   type ConnectOptions,
-  GrantConnections,
+  GrantConnectionsService,
 } from '../../grants/moves/grant-connections.service.ts';
 import { findByMailbox, mailboxOf } from '../../grants/moves/mailbox-match.ts';
 import { grantableScopes, missingScopes } from '../../grants/credentials/offered-scopes.ts';
@@ -55,11 +55,11 @@ class TokenResponseError extends ForbiddenError {
 
 /** The pages of a sign-in and their results. */
 @Injectable()
-export class SignIn {
+export class SignInService {
   constructor(
     private readonly em: EntityManager,
     private readonly requests: LoginRequests,
-    private readonly connections: GrantConnections,
+    private readonly connections: GrantConnectionsService,
     private readonly codes: AuthorizationCodes,
     private readonly connectors: ConnectorRegistry,
     private readonly secretBox: SecretBox,

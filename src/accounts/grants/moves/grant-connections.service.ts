@@ -15,7 +15,7 @@ import { Integration } from '../../integrations/integration.entity.ts';
 import { assertRegistrable } from '../../integrations/registrable-providers.ts';
 import { ConnectorRegistry } from '../../../providers/port/connector-registry.ts';
 import { scheduleSync } from '../../sync-schedule/schedule-sync.ts';
-import { AccessTokens } from '../tokens/access-tokens.service.ts';
+import { AccessTokensService } from '../tokens/access-tokens.service.ts';
 import { AccountListeners } from '../account-listeners.ts';
 import { notifyProofChange } from '../proofs/address-proof-state.ts';
 import { lockApplication, type LockedApplication } from '../application-lock.ts';
@@ -83,11 +83,11 @@ export interface Connection {
 
 /** Connects accounts. Native, hosted and direct grants are all created here. */
 @Injectable()
-export class GrantConnections {
+export class GrantConnectionsService {
   constructor(
     private readonly em: EntityManager,
     private readonly credentials: CredentialCheck,
-    private readonly tokens: AccessTokens,
+    private readonly tokens: AccessTokensService,
     private readonly connectors: ConnectorRegistry,
     private readonly listeners: AccountListeners,
     private readonly secretBox: SecretBox,

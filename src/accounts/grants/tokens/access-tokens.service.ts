@@ -123,7 +123,7 @@ interface ScopeColumns {
  * it expires or is revoked.
  */
 @Injectable()
-export class AccessTokens {
+export class AccessTokensService {
   constructor(
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly em: EntityManager,

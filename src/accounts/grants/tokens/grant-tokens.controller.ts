@@ -13,14 +13,14 @@ import {
   newAccessTokenEnvelope,
 } from './grant-tokens.schema.ts';
 import { toAccessTokenView } from '../grants.mapper.ts';
-import { GrantTokens } from './grant-tokens.service.ts';
+import { GrantTokensService } from './grant-tokens.service.ts';
 
 @ApiTags('grants')
 @ApplicationAuth()
 @ApiBetaErrors(404)
 @Controller('connect/grants/:id/tokens')
 export class GrantTokensController {
-  constructor(private readonly tokens: GrantTokens) {}
+  constructor(private readonly tokens: GrantTokensService) {}
 
   @Get()
   @Endpoint({

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Scope } from '../../../platform/auth/scopes.ts';
 import { Clock } from '../../../platform/base/time/clock.ts';
 import type { Page } from '../../../platform/database/listing.ts';
-import { AccessTokens, type ListedToken } from './access-tokens.service.ts';
+import { AccessTokensService, type ListedToken } from './access-tokens.service.ts';
 import { GrantsService } from '../grants.service.ts';
 
 /** A token as its application sees it. */
@@ -24,10 +24,10 @@ export interface WantedToken {
  * for accounts of other applications.
  */
 @Injectable()
-export class GrantTokens {
+export class GrantTokensService {
   constructor(
     private readonly grants: GrantsService,
-    private readonly tokens: AccessTokens,
+    private readonly tokens: AccessTokensService,
     private readonly clock: Clock,
   ) {}
 

@@ -207,7 +207,7 @@ function addSignInLink(group: Command, cli: OperatorCli): void {
       const [
         { OperatorAccessModule },
         { OperatorAccountsModule },
-        { SignInLinks },
+        { SignInLinksService },
         { WorkThreadsModule },
       ] = await Promise.all([
         import('../../../operator/access/operator-access.module.ts'),
@@ -216,7 +216,8 @@ function addSignInLink(group: Command, cli: OperatorCli): void {
         import('../../../platform/threads/work-threads.module.ts'),
       ]);
       const link = await cli.withContainer(
-        (context) => context.get(SignInLinks, { strict: false }).create(cli.actor, id, expiresIn),
+        (context) =>
+          context.get(SignInLinksService, { strict: false }).create(cli.actor, id, expiresIn),
         [WorkThreadsModule, OperatorAccessModule, OperatorAccountsModule],
       );
       cli.print(

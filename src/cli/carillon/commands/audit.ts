@@ -49,7 +49,7 @@ export const add: AddCommands = (group, cli) => {
     .addOption(allOption())
     .addHelpText(...example('audit list --action=account. --since=2d'))
     .action(async (flags: AuditFlags) => {
-      const { AuditLog } = await import('../../../operator/audit/audit-log.service.ts');
+      const { AuditLogService } = await import('../../../operator/audit/audit-log.service.ts');
       const { limit, pageToken, all, action, target, actor, actorKind, since, until } = flags;
       const { application: applicationId, account: accountId } = flags;
       const what = { action, target, applicationId, accountId };
@@ -58,7 +58,7 @@ export const add: AddCommands = (group, cli) => {
         cli.printPages(
           { limit, pageToken, all },
           COLUMNS,
-          (page) => new AuditLog(database).list(filter, page),
+          (page) => new AuditLogService(database).list(filter, page),
           ({ actor: who, target: what, ...item }) => ({
             ...item,
             actor: `${who.kind} ${who.name}`,

@@ -2,10 +2,13 @@ import { type Command, Option } from 'commander';
 import { ConflictError } from '../../../platform/base/errors/domain-error.ts';
 import type { AppConfig } from '../../../platform/config/app-config.ts';
 import type { Sql } from '../../../platform/database/sql.ts';
-import type { ListedOperator, Operators } from '../../../operator/access/operators.service.ts';
+import type {
+  ListedOperator,
+  OperatorsService,
+} from '../../../operator/access/operators.service.ts';
 import type {
   ListedOperatorToken,
-  OperatorTokens,
+  OperatorTokensService,
 } from '../../../operator/access/operator-tokens.service.ts';
 import { OPERATOR_ROLES, type OperatorRole } from '../../../platform/config/operator-roles.ts';
 import { example, secondsOf } from '../arguments.ts';
@@ -27,9 +30,10 @@ const roleOption = (description: string): Option =>
 
 async function withOperators<T>(
   cli: OperatorCli,
-  work: (operators: Operators) => Promise<T>,
+  work: (operators: OperatorsService) => Promise<T>,
 ): Promise<T> {
-  const { Operators: Service } = await import('../../../operator/access/operators.service.ts');
+  const { OperatorsService: Service } =
+    await import('../../../operator/access/operators.service.ts');
   return cli.withServices(({ config, database, clock }) =>
     work(new Service(database, clock, issuerOf(config))),
   );
@@ -169,26 +173,27 @@ function addLink(group: Command, cli: OperatorCli): void {
     )
     .addHelpText(...example('operator link ada'))
     .action(async (given: string | undefined) => {
-      const [{ OperatorLinks }, { Operators: Service }, { onlyOperator }] = await Promise.all([
-        import('../../../operator/access/operator-links.service.ts'),
-        import('../../../operator/access/operators.service.ts'),
-        import('../../../operator/access/only-operator.ts'),
-      ]);
+      const [{ OperatorLinksService }, { OperatorsService: Service }, { onlyOperator }] =
+        await Promise.all([
+          import('../../../operator/access/operator-links.service.ts'),
+          import('../../../operator/access/operators.service.ts'),
+          import('../../../operator/access/only-operator.ts'),
+        ]);
       const { url, endsAt } = await cli.withServices(async ({ config, database, clock }) => {
         const console = await consoleUrl(cli, database, config);
         const operators = new Service(database, clock, issuerOf(config));
         const name = given ?? onlyOperator(await operators.list());
-        return new OperatorLinks(database, clock, console).create(cli.actor, name);
+        return new OperatorLinksService(database, clock, console).create(cli.actor, name);
       });
       cli.print({ url, ends_at: endsAt }, url);
     });
 }
 
 function addTokens(group: Command, cli: OperatorCli): void {
-  const withTokens = async <T>(work: (tokens: OperatorTokens) => Promise<T>): Promise<T> => {
+  const withTokens = async <T>(work: (tokens: OperatorTokensService) => Promise<T>): Promise<T> => {
     const service = await import('../../../operator/access/operator-tokens.service.ts');
     return cli.withServices(({ database, clock }) =>
-      work(new service.OperatorTokens(database, clock)),
+      work(new service.OperatorTokensService(database, clock)),
     );
   };
   const tokens = group.command('token').description('Tokens for the admin API');

@@ -1,4 +1,4 @@
-import type { AccountTokens } from '../../../operator/accounts/account-tokens.service.ts';
+import type { AccountTokensService } from '../../../operator/accounts/account-tokens.service.ts';
 import { accountIdOf, example, secondsOf } from '../arguments.ts';
 import type { AddCommands, OperatorCli } from '../cli.ts';
 
@@ -6,9 +6,9 @@ const COLUMNS = ['id', 'state', 'scopes', 'created_at', 'last_used_at', 'expires
 
 async function withTokens<T>(
   cli: OperatorCli,
-  work: (tokens: AccountTokens) => Promise<T>,
+  work: (tokens: AccountTokensService) => Promise<T>,
 ): Promise<T> {
-  const [{ GrantsModule }, { GrantTokens }, { WorkThreadsModule }, service, { Database }] =
+  const [{ GrantsModule }, { GrantTokensService }, { WorkThreadsModule }, service, { Database }] =
     await Promise.all([
       import('../../../accounts/grants/grants.module.ts'),
       import('../../../accounts/grants/tokens/grant-tokens.service.ts'),
@@ -18,9 +18,9 @@ async function withTokens<T>(
     ]);
   return cli.withContainer(
     (context) => {
-      const tokens = context.get(GrantTokens, { strict: false });
+      const tokens = context.get(GrantTokensService, { strict: false });
       const database = context.get(Database, { strict: false });
-      return work(new service.AccountTokens(database, tokens));
+      return work(new service.AccountTokensService(database, tokens));
     },
     [WorkThreadsModule, GrantsModule],
   );

@@ -7,7 +7,7 @@ import { resumePausedSends } from './sending-pause.ts';
  * worker was just about to let wait, and the rest after a process that resumed them died.
  */
 @Injectable()
-export class PausedSends {
+export class PausedSendsService {
   constructor(private readonly database: Database) {}
 
   async run(stop: AbortSignal): Promise<void> {

@@ -109,7 +109,7 @@ export class LinkEndedError extends DomainError {
 
 /** Sessions of operators in the console, and sign-ins by password or by a link that works once. */
 @Injectable()
-export class OperatorSessions {
+export class OperatorSessionsService {
   #checks = 0;
 
   constructor(
@@ -154,7 +154,7 @@ export class OperatorSessions {
   }
 
   /**
-   * Signs in by a link of `OperatorLinks`. The link works once. The operator is locked before the
+   * Signs in by a link of `OperatorLinksService`. The link works once. The operator is locked before the
    * link, as a change of the operator does, so that the two cannot wait for each other.
    * @param visit secret of the browser: with the same one, the link works again for
    *   `DOUBLE_CLICK_SECONDS`

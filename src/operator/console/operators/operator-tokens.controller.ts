@@ -6,8 +6,8 @@ import { Clock } from '../../../platform/base/time/clock.ts';
 import { CurrentActor, OperatorAccess } from '../../access/operator-access.decorators.ts';
 import { OIDC_CONFIRMED_DAYS } from '../../access/oidc-confirmation.ts';
 import { OPERATOR_ROLES } from '../../access/operator-role.ts';
-import { OperatorTokens } from '../../access/operator-tokens.service.ts';
-import { type ListedOperator, Operators } from '../../access/operators.service.ts';
+import { OperatorTokensService } from '../../access/operator-tokens.service.ts';
+import { type ListedOperator, OperatorsService } from '../../access/operators.service.ts';
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
 import { exactly } from '../kit/time.ts';
@@ -29,8 +29,8 @@ const signInRule = ({ name, issuer }: ListedOperator): string[] =>
 @ConsolePages('operators/:id/tokens')
 export class ConsoleOperatorTokensController {
   constructor(
-    private readonly operators: Operators,
-    private readonly tokens: OperatorTokens,
+    private readonly operators: OperatorsService,
+    private readonly tokens: OperatorTokensService,
     private readonly clock: Clock,
   ) {}
 

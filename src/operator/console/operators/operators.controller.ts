@@ -8,11 +8,11 @@ import {
   CurrentOperator,
   OperatorAccess,
 } from '../../access/operator-access.decorators.ts';
-import { OperatorLinks } from '../../access/operator-links.service.ts';
+import { OperatorLinksService } from '../../access/operator-links.service.ts';
 import type { OperatorPrincipal } from '../../access/operator-principal.ts';
 import { OPERATOR_ROLES } from '../../access/operator-role.ts';
-import { OperatorTokens } from '../../access/operator-tokens.service.ts';
-import { type ListedOperator, Operators } from '../../access/operators.service.ts';
+import { OperatorTokensService } from '../../access/operator-tokens.service.ts';
+import { type ListedOperator, OperatorsService } from '../../access/operators.service.ts';
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
 import { exactly } from '../kit/time.ts';
@@ -34,7 +34,7 @@ type Question = Pick<AskedAction, 'title' | 'consequences' | 'button' | 'danger'
 /** An action on an operator: its page, and what it does. */
 interface OperatorAction {
   ask: (operator: ListedOperator) => Question;
-  run: (operators: Operators, actor: Actor, name: string, body: Fields) => Promise<void>;
+  run: (operators: OperatorsService, actor: Actor, name: string, body: Fields) => Promise<void>;
   done: NoticeCode;
 }
 
@@ -115,13 +115,13 @@ function entryOf<T>(entries: Readonly<Record<string, T>>, name: string): T | und
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** Operators, what they may do, and how they sign in. */
+/** OperatorsService, what they may do, and how they sign in. */
 @ConsolePages('operators')
 export class ConsoleOperatorsController {
   constructor(
-    private readonly operators: Operators,
-    private readonly links: OperatorLinks,
-    private readonly tokens: OperatorTokens,
+    private readonly operators: OperatorsService,
+    private readonly links: OperatorLinksService,
+    private readonly tokens: OperatorTokensService,
     private readonly clock: Clock,
   ) {}
 

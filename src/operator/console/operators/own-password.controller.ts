@@ -7,8 +7,8 @@ import { STATUS } from '../../../platform/http/errors/problem.filter.ts';
 import type { FieldErrors } from '../../../platform/pages/fields.ts';
 import { CurrentActor, CurrentOperator } from '../../access/operator-access.decorators.ts';
 import type { OperatorPrincipal } from '../../access/operator-principal.ts';
-import { OperatorSessions } from '../../access/sessions/operator-sessions.service.ts';
-import { type ListedOperator, Operators } from '../../access/operators.service.ts';
+import { OperatorSessionsService } from '../../access/sessions/operator-sessions.service.ts';
+import { type ListedOperator, OperatorsService } from '../../access/operators.service.ts';
 import { browserOf, keepSession } from '../browser-session.ts';
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
@@ -38,8 +38,8 @@ function fieldErrorsOf(error: unknown): { errors: FieldErrors; status: number } 
 @ConsolePages('password')
 export class ConsoleOwnPasswordController {
   constructor(
-    private readonly operators: Operators,
-    private readonly sessions: OperatorSessions,
+    private readonly operators: OperatorsService,
+    private readonly sessions: OperatorSessionsService,
   ) {}
 
   @Get()

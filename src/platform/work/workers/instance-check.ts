@@ -57,7 +57,7 @@ const CONFIRM = 'carillon instance confirm';
  * (docs/adr/0022). It checks the identity before a worker registers and after each reconnect, and
  * compares each heartbeat with the last one written.
  */
-export class InstanceGuard {
+export class InstanceCheck {
   readonly #log = new Logger('Instance');
   #differences: readonly IdentityDifference[] = [];
   #reported = '';

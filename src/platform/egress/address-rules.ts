@@ -68,7 +68,7 @@ export function isAddressRange(range: string): boolean {
  * addresses, and every address that a name resolves to, directly before it connects. A name
  * therefore cannot resolve to another address after the check.
  */
-export class AddressGuard extends BlockList {
+export class AddressRules extends BlockList {
   readonly #allowed = new BlockList();
 
   /** @param allowed addresses or CIDR ranges that may be reached even if they are not public */

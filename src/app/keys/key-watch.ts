@@ -33,7 +33,7 @@ const NOT_EXAMINED = 'ENCRYPTION_KEYS could not be checked yet';
  * checks and its clock for operators.
  */
 @Injectable()
-export class KeyGuard implements OnModuleInit, BeforeApplicationShutdown {
+export class KeyWatch implements OnModuleInit, BeforeApplicationShutdown {
   readonly #log = new Logger('Keys');
   readonly #self: ProcessSelf;
   /** Keys of this process that may encrypt although they are not checked yet. */
