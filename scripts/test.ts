@@ -8,7 +8,7 @@ import { writeTestGroups } from './lib/test-groups.ts';
  * Most tests wait most of the time, so more groups run at a time than a small machine has
  * processors.
  */
-const GROUPS = ['--selectProjects', 'groups', '--maxWorkers=4'];
+const GROUPS = ['--selectProjects', 'groups', '--maxWorkers=5'];
 /**
  * Storms, the fault tests and long tests, start many processes each, so they run after the others
  * and few at a time. The memory limit makes Jest use separate processes, so that nothing they leave

@@ -4,7 +4,7 @@ import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { DELTA_TYPES, type DeltaType, mayRead } from '../platform/changes/delta-types.ts';
 import { PageTooLargeError } from '../platform/database/listing.ts';
 import { Database } from '../platform/database/sql.ts';
-import { EventContents, type EventObject } from '../platform/webhooks/delivery/event-contents.ts';
+import { EventContents, type EventObject } from '../platform/webhooks/contents/event-contents.ts';
 import { type Attributes, ChangedObjects } from './changed-objects.ts';
 
 /** Fields of a summary, by kind of object. */

@@ -126,6 +126,7 @@ describe('the start of the commands', () => {
     'watches',
     'webhooks list',
   ])('carillon %s loads services without Nest, the ORM, rxjs and OpenTelemetry', async (line) => {
-    expectFew(await modulesOf('carillon', line), 93, PACKAGES);
+    // Commands about webhooks also load what knows feeds and replays.
+    expectFew(await modulesOf('carillon', line), line.startsWith('webhooks') ? 100 : 92, PACKAGES);
   });
 });

@@ -7,7 +7,7 @@ import {
 import { lockGroups, lockMirrorEvent } from '../../src/calendar/events/mirror/event-mirror.ts';
 import { lockContacts } from '../../src/contacts/contact-mirror.ts';
 import { NO_RESULT } from '../../src/platform/webhooks/delivery/delivery-results.ts';
-import { recordHealth } from '../../src/platform/webhooks/delivery/delivery.repository.ts';
+import { recordHealth } from '../../src/platform/webhooks/delivery/record-health.ts';
 import { requeueEvents } from '../../src/platform/webhooks/events/requeue-events.ts';
 import { WebhookDispatcher } from '../../src/platform/webhooks/delivery/webhook-dispatcher.ts';
 import type { ClaimedRow, Dispatcher, Outcome } from '../../src/platform/work/queue/dispatcher.ts';

@@ -25,9 +25,12 @@ const check = ({ flags, ...rest }: Invocation) =>
 async function create({ program, args }: CommandLine): Promise<Command> {
   const command =
     program === 'carillon' ? await createCarillon(args, silent) : createApi(true, check);
-  for (const group of command.commands)
-    if (program === 'carillon' || !(group.name() in GROUPS))
-      for (const each of whole(group)) if (each.commands.length === 0) each.action(() => {});
+  for (const group of command.commands) {
+    // `check` stands for the methods of the API, but not for other commands such as `listen`.
+    const checked = program === 'carillon' ? {} : (GROUPS[group.name()]?.actions ?? {});
+    for (const each of whole(group))
+      if (each.commands.length === 0 && !(each.name() in checked)) each.action(() => {});
+  }
   for (const each of whole(command))
     each.configureOutput({ writeOut: () => {}, writeErr: () => {} });
   return command;

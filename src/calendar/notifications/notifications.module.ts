@@ -18,7 +18,7 @@ import { SmsReminderSender } from './send/sms-sender.ts';
 import { WebhookReminderSender } from './send/webhook-sender.ts';
 
 /**
- * RemindersService of events: planned together with the event, sent when due, and listed with their
+ * Reminders of events: planned together with the event, sent when due, and listed with their
  * status. Global, because it imports `EventsModule` and provides `EventReminders` to it (ADR 0105).
  */
 @Global()

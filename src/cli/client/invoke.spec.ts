@@ -41,7 +41,7 @@ describe('a method of carillon-api', () => {
     ],
     [['outbox', 'post'], { body: '{' }, 'The body is not valid JSON'],
     [['calendars', 'put'], { body: '{}' }, 'This method needs an id'],
-    [['grants', 'tokens:revoke', 'a'], {}, 'This method also needs the id of a token'],
+    [['grants', 'tokens:revoke', 'a'], {}, 'This method also needs the token_id'],
     [
       ['events', 'get', 'a', 'b'],
       {},

@@ -15,7 +15,7 @@ import { OperatorSessionStrategy } from './strategies/operator-session.strategy.
 import { OperatorTokenStrategy } from './strategies/operator-token.strategy.ts';
 
 /**
- * OperatorsService, their sessions and tokens. Global, because the guard of every controller for operators
+ * Operators, their sessions and tokens. Global, because the guard of every controller for operators
  * needs it.
  */
 @Global()

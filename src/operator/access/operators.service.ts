@@ -106,7 +106,7 @@ interface Change {
 }
 
 /**
- * The people who run the server. OperatorsService cannot remove, disable or restrict themselves, and no
+ * The people who run the server. Operators cannot remove, disable or restrict themselves, and no
  * change leaves fewer ways to sign in with full rights than before (`last-operator.ts`), unless a
  * command on the server forces it.
  */

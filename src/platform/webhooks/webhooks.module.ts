@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { CallerWatch } from '../waiting/caller-watch.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
-import { EventContents } from './delivery/event-contents.ts';
+import { EventContents } from './contents/event-contents.ts';
 import { DeliverySigner } from './secrets/delivery-signer.ts';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher.ts';
 import { WebhookSecretsController } from './secrets/webhook-secrets.controller.ts';

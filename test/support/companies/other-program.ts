@@ -146,8 +146,15 @@ class GoogleProgram implements OtherProgram {
   }
 
   async #instance(title: string, index: number): Promise<string> {
-    const { items } = await this.#calendar('GET', `/${this.#id(title)}/instances`);
-    return (items as { id: string }[])[index]!.id;
+    const path = `/${this.#id(title)}/instances`;
+    const all: { id: string }[] = [];
+    // A page may be empty although another one follows.
+    for (let query: string | undefined = ''; query !== undefined;) {
+      const { items, nextPageToken: next } = await this.#calendar('GET', path + query);
+      all.push(...(items as typeof all));
+      query = next && `?pageToken=${encodeURIComponent(next as string)}`;
+    }
+    return found(all[index], title).id;
   }
 
   async #calendar(method: string, path: string, body?: object): Promise<Any> {

@@ -11,7 +11,7 @@ export const WEBHOOKS = 'x-webhooks';
 
 const NULL: Schema = { type: 'object', nullable: true, enum: [null] };
 
-/** Fields that place an event among those of its webhook and account (`delivery/deltas.ts`). */
+/** Fields that place an event among those of its webhook and account (`contents/deltas.ts`). */
 const NUMBERS: Readonly<Record<string, Schema>> = {
   event_id: { type: 'string', description: 'Id of the event; the same at each delivery' },
   sequence: { type: 'integer', description: 'Number of the event; later events have higher ones' },

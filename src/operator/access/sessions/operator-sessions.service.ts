@@ -154,8 +154,8 @@ export class OperatorSessionsService {
   }
 
   /**
-   * Signs in by a link of `OperatorLinksService`. The link works once. The operator is locked before the
-   * link, as a change of the operator does, so that the two cannot wait for each other.
+   * Signs in by a link of `OperatorLinksService`. The link works once. The operator is locked
+   * before the link, as a change of the operator does, so that the two cannot wait for each other.
    * @param visit secret of the browser: with the same one, the link works again for
    *   `DOUBLE_CLICK_SECONDS`
    * @throws {LinkEndedError}

@@ -115,7 +115,7 @@ function entryOf<T>(entries: Readonly<Record<string, T>>, name: string): T | und
   return Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-/** OperatorsService, what they may do, and how they sign in. */
+/** Operators, what they may do, and how they sign in. */
 @ConsolePages('operators')
 export class ConsoleOperatorsController {
   constructor(

@@ -3,7 +3,7 @@ import type { ClaimedRow, RowLoading } from '../../work/queue/dispatcher.ts';
 import { previousSeq, wants } from '../events/matching.ts';
 import type { WebhookContent, WebhookState } from '../webhook-state.ts';
 import { SEALED_SECRETS, type SealedSecrets } from '../secrets/delivery-signer.ts';
-import type { NumberedEvent } from './deltas.ts';
+import type { NumberedEvent } from '../contents/deltas.ts';
 
 /** Most events of a request. */
 const MOST_DELTAS = 100;

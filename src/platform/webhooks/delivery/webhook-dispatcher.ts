@@ -24,7 +24,7 @@ import {
   type WebhookDeliveryRow,
 } from './batches.ts';
 import { concludeAnswer, drop, droppedRow, restUntilActivated } from './conclusions.ts';
-import { deltasJson } from './deltas.ts';
+import { deltasJson } from '../contents/deltas.ts';
 import { BREAKER, type DeliveryAnswer } from './delivery-policy.ts';
 import {
   countDeliveries,
@@ -35,8 +35,9 @@ import {
 } from './delivery-results.ts';
 import { DeliveryShares } from './delivery-shares.ts';
 import { DeliverySigner } from '../secrets/delivery-signer.ts';
-import { EventContents } from './event-contents.ts';
-import { insertAttempts, recordHealth } from './delivery.repository.ts';
+import { EventContents } from '../contents/event-contents.ts';
+import { insertAttempts } from './delivery.repository.ts';
+import { recordHealth } from './record-health.ts';
 import {
   changeRows,
   endLanes,

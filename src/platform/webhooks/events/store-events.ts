@@ -9,7 +9,7 @@ export interface WebhookEventRecord {
   applicationId: string;
   accountId: string;
   trigger: Trigger;
-  /** JSON of a delivery of this event alone, without its numbers (`delivery/deltas.ts`). */
+  /** JSON of a delivery of this event alone, without its numbers (`contents/deltas.ts`). */
   body: Buffer;
   /** Key that prevents storing the same event twice; unique across all events. */
   dedupe: string;

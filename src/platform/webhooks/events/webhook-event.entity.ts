@@ -24,7 +24,7 @@ const WebhookEventSchema = defineEntity({
     folders: p.array().columnType('uuid[]').nullable(),
     /** Domains of the senders of a message; `null` for other objects. */
     fromDomains: p.array().columnType('text[]').nullable(),
-    /** JSON of a delivery of this event alone, without its numbers (`delivery/deltas.ts`). */
+    /** JSON of a delivery of this event alone, without its numbers (`contents/deltas.ts`). */
     body: p.blob(),
     /** Key that prevents storing the same event twice, e.g. `job:<id>:successful:1`. */
     dedupe: p.text().unique(),

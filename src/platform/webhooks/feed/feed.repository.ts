@@ -1,7 +1,7 @@
 import { firstIdAt } from '../../base/ids/ids.ts';
 import type { Sql } from '../../database/sql.ts';
 import type { Position } from '../../waiting/cursor.ts';
-import type { NumberedEvent } from '../delivery/deltas.ts';
+import type { NumberedEvent } from '../contents/deltas.ts';
 import { inFeed, previousSeq } from '../events/matching.ts';
 import type { WebhookContent, WebhookState } from '../webhook-state.ts';
 

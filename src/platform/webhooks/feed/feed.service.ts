@@ -11,8 +11,8 @@ import {
   toCursor,
 } from '../../waiting/cursor.ts';
 import type { ReadPage } from '../../waiting/delta-streams.ts';
-import { deltaJson } from '../delivery/deltas.ts';
-import { EventContents } from '../delivery/event-contents.ts';
+import { deltaJson } from '../contents/deltas.ts';
+import { EventContents } from '../contents/event-contents.ts';
 import { publishEvents } from '../events/publish-events.ts';
 import {
   ExpiredFeedCursorError,

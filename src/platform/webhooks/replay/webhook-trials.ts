@@ -8,7 +8,7 @@ import { Database } from '../../database/sql.ts';
 import { writerKey } from '../../database/writer-keys.ts';
 import { EgressClient } from '../../egress/egress-client.ts';
 import { EgressError } from '../../egress/egress-error.ts';
-import { deltasJson } from '../delivery/deltas.ts';
+import { deltasJson } from '../contents/deltas.ts';
 import { TEST_TYPE } from '../events/matching.ts';
 import { publishEvents } from '../events/publish-events.ts';
 import { exampleDelivery } from '../payloads/example-delivery.ts';
