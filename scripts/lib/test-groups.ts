@@ -9,7 +9,10 @@ const FOLDER = path.join(ROOT, 'test/.groups');
 /**
  * Files that take as long as a group of others. Each is a group of its own, and they start first.
  */
-const LONGEST: readonly string[] = ['test/providers/held-writes.providers-spec.ts', 'test/e2e/bad-input.e2e-spec.ts'];
+const LONGEST: readonly string[] = [
+  'test/e2e/held-writes.e2e-spec.ts',
+  'test/e2e/bad-input.e2e-spec.ts',
+];
 
 /**
  * Tiers, with the number of groups that the files of each tier are divided into. Groups of
