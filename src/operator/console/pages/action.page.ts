@@ -1,6 +1,7 @@
 import { html, type Html } from '../../../platform/pages/html.ts';
 import { type Confirmation, confirmBody, type Viewer } from '../kit/actions.ts';
 import { copyButton } from '../kit/id.ts';
+import { lifetimeOptions } from '../kit/lifetimes.ts';
 import type { ConsolePage, Crumb, Section } from '../kit/layout.ts';
 import { facts } from '../kit/table.ts';
 
@@ -87,7 +88,7 @@ export const rotationFields = (): Html =>
   html`<div>
     <label for="keep_old">Accept the present secret for</label
     ><select id="keep_old" name="keep_old">
-      ${Object.entries(SECRET_OVERLAPS).map(([value, text]) => html`<option value="${value}">${text}</option>`)}
+      ${lifetimeOptions(SECRET_OVERLAPS)}
     </select>
   </div>`;
 
@@ -104,7 +105,7 @@ export const tokenFields = (): Html =>
   html`<div>
       <label for="lifetime">It works for</label
       ><select id="lifetime" name="lifetime">
-        ${Object.entries(TOKEN_LIFETIMES).map(([value, text]) => html`<option value="${value}">${text}</option>`)}
+        ${lifetimeOptions(TOKEN_LIFETIMES)}
       </select>
     </div>
     <label class="check"
