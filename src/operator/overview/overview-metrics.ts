@@ -1,5 +1,5 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
-import { auditTotals, unprovenAccounts } from '../../accounts/sync-schedule/mirror-audits.ts';
+import { auditTotals, unprovenAccounts } from '../../accounts/sync-schedule/audit-lists.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { MetricSources } from '../../platform/metrics/metric-sources.ts';
 import {

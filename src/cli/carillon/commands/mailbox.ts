@@ -58,7 +58,7 @@ export const add: AddCommands = (group, cli) => {
     .addHelpText(...example('mailbox audits --account=<id>'))
     .action(async ({ account, limit, totals }: ListFlags & { totals?: boolean }) => {
       const { auditTotals, listAudits } =
-        await import('../../../accounts/sync-schedule/mirror-audits.ts');
+        await import('../../../accounts/sync-schedule/audit-lists.ts');
       await cli.withServices(async ({ database, clock }) => {
         if (totals) cli.printRows(await auditTotals(database), TOTAL_COLUMNS);
         else cli.printRows(await listAudits(database, clock.now(), limit, account), AUDIT_COLUMNS);

@@ -84,7 +84,7 @@ export interface ComparedDay {
   unrepaired: number;
   /** Messages that it saw at the provider; `null` without an audit. */
   provider: number | null;
-  /** Messages that the mirror has now, without those that the provider has not reported yet. */
+  /** Messages that the mirror has now. A sent message counts once the provider has reported it. */
   mirror: number;
   /** Of these, messages that the mirror has got since the audit. */
   sinceAudit: number;
@@ -162,7 +162,7 @@ export function compareDays(
   ]);
 }
 
-/** A message that subscribers must have been told about. */
+/** A message that has to have an event `message.created`. */
 export interface NewMessage {
   id: string;
   day: string;

@@ -25,8 +25,8 @@ const AuditSeenSchema = defineEntity({
 });
 
 /**
- * A message that the provider has listed in any folder during the present audit. Only recent
- * messages, and those that the mirror did not have.
+ * A message that the provider has listed in any folder during the present audit. The table has
+ * recent messages, and older ones that were missing in the mirror.
  */
 export class AuditSeen extends AuditSeenSchema.class {}
 AuditSeenSchema.setClass(AuditSeen);

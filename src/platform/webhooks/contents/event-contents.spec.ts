@@ -57,7 +57,7 @@ describe('EventContents', () => {
     expect(dataOf(gone)).toMatchObject({ content: 'ids', attributes: { thread_id: 't' } });
   });
 
-  it('keeps a hundred large objects together within 256 kB, with summaries of those that do not fit', async () => {
+  it('replaces objects by their summaries where a hundred large ones would exceed 256 kB', async () => {
     size = 20_000;
     const bodies = await contents.of(
       'full',

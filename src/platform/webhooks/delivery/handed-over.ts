@@ -40,7 +40,7 @@ export interface HandedOver {
  */
 const attempted = (outcome: string) => `
   exists (select 1 from webhook_attempt a where a.webhook_id = w.id and a.outcome = '${outcome}' and ${isAbout('a', 'e')})`;
-// A lane waits for the events behind its number, also for those that are not published yet.
+// An event waits if its lane has not reached its number, or if it is not published yet.
 const QUEUED = `
   (exists (select 1 from hook_job j where j.webhook_id = w.id and j.event_id = e.id)
    or exists (select 1 from hook_job j where j.webhook_id = w.id and j.event_id = e.account_id and j.from_seq < e.seq)

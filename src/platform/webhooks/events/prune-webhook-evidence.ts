@@ -4,7 +4,7 @@ import { TEST_TYPE } from './matching.ts';
 
 const DAY_MS = 24 * 3_600_000;
 /**
- * How long events are kept, also those that the owner of a pull webhook has not read (ADR 0156).
+ * How long events are kept, whether or not the owner of a pull webhook has read them (ADR 0156).
  */
 export const EVENT_RETENTION_MS = 7 * DAY_MS;
 /** How long attempts are kept. */

@@ -84,8 +84,8 @@ async function requeue(sql: Sql, values: readonly unknown[]): Promise<RequeuedBa
 }
 
 /**
- * Queues the stored events without a lane that were not delivered to the webhook, in the caller's
- * transaction: those that a release stored which knew no lanes.
+ * Queues undelivered events without a lane, in the caller's transaction. Releases before lanes
+ * stored such events.
  * @param afterId events up to this id are left out
  */
 export async function requeueWithoutLane(

@@ -5,7 +5,7 @@ import type { NumberedEvent } from '../contents/deltas.ts';
 import { inFeed, previousSeq } from '../events/matching.ts';
 import type { WebhookContent, WebhookState } from '../webhook-state.ts';
 
-/** Events examined for one page at most. Those that the webhook does not want are passed over. */
+/** Most events that are examined for one page. The page has those that the webhook wants. */
 export const EXAMINED = 2_000;
 /** Waiting events are counted up to this number, and of twice the events of one page. */
 export const MOST_WAITING = 1_000;

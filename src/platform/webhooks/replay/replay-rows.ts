@@ -36,7 +36,8 @@ const REPLAYABLE = `
     limit $6) e`;
 
 /**
- * Counts the stored events that a replay would send, and those that are being sent now.
+ * Counts the stored events that a replay concerns (`matched`), and how many of them a worker is
+ * sending now (`running`).
  * @param most counts no further; `null` for no limit
  */
 export async function countReplayable(
