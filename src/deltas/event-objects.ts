@@ -4,7 +4,11 @@ import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { DELTA_TYPES, type DeltaType, mayRead } from '../platform/changes/delta-types.ts';
 import { PageTooLargeError } from '../platform/database/listing.ts';
 import { Database } from '../platform/database/sql.ts';
-import { EventContents, type EventObject } from '../platform/webhooks/contents/event-contents.ts';
+import {
+  EventContents,
+  type EventObject,
+  MOST_BYTES,
+} from '../platform/webhooks/contents/event-contents.ts';
 import { type Attributes, ChangedObjects } from './changed-objects.ts';
 
 /** Fields of a summary, by kind of object. */
@@ -49,32 +53,41 @@ export class EventObjects implements OnModuleInit {
     const type = DELTA_TYPES.find((one) => one === object);
     const account = type && (await accountPrincipal(this.database, accountId));
     if (!account || !mayRead(account.scopes, type)) return new Map();
-    const found = await this.#read(account, type, ids);
-    return new Map(
-      found.map((attributes) => {
-        const full = { ...attributes };
-        return [attributes.id, { full, summary: summaryOf(type, full) }];
-      }),
-    );
+    return new Map(await this.#read(account, type, ids));
   }
 
-  /** Halves a page that is too large; one object is never too large. */
+  /**
+   * Halves a page that is too large; one object is never too large. Of the halves, only objects
+   * that fit into a delivery are kept in memory, and of the others the summaries.
+   */
   async #read(
     account: AccountPrincipal,
     type: DeltaType,
     ids: readonly string[],
-  ): Promise<Attributes[]> {
+    isPart = false,
+  ): Promise<[string, EventObject][]> {
     try {
-      return [...(await this.objects.read(account, type, ids)).values()];
+      const found = await this.objects.read(account, type, ids);
+      return [...found.values()].map((attributes) => eventObject(type, attributes, isPart));
     } catch (error) {
       if (!(error instanceof PageTooLargeError) || ids.length < 2) throw error;
       const half = Math.ceil(ids.length / 2);
       return [
-        ...(await this.#read(account, type, ids.slice(0, half))),
-        ...(await this.#read(account, type, ids.slice(half))),
+        ...(await this.#read(account, type, ids.slice(0, half), true)),
+        ...(await this.#read(account, type, ids.slice(half), true)),
       ];
     }
   }
+}
+
+function eventObject(
+  type: DeltaType,
+  attributes: Attributes,
+  mayBeLarge: boolean,
+): [string, EventObject] {
+  const full = { ...attributes };
+  const fits = !mayBeLarge || JSON.stringify(full).length <= MOST_BYTES;
+  return [attributes.id, { full: fits ? full : null, summary: summaryOf(type, full) }];
 }
 
 function summaryOf(type: DeltaType, full: Record<string, unknown>): Record<string, unknown> {

@@ -17,8 +17,10 @@ describe('EventContents', () => {
   contents.register((account, object, ids) => {
     reads.push(`${account} ${object} ${ids.join()}`);
     const found = ids.filter((id) => !id.startsWith('gone'));
-    const shown = { summary: { subject: 'Hi' }, full: { subject: 'Hi', body: 'x'.repeat(size) } };
-    return Promise.resolve(new Map(found.map((id) => [id, shown])));
+    const summary = { subject: 'Hi' };
+    const full = { ...summary, body: 'x'.repeat(size) };
+    const shown = (id: string) => ({ summary, full: id.startsWith('large') ? null : full });
+    return Promise.resolve(new Map(found.map((id) => [id, shown(id)])));
   });
   beforeEach(() => {
     reads.length = 0;
@@ -50,6 +52,11 @@ describe('EventContents', () => {
     });
     const [full] = await contents.of('full', [stored('1')]);
     expect(dataOf(full)['attributes']).toEqual({ subject: 'Hi', body: 'xxxxxxxxxx' });
+  });
+
+  it('shows a summary of an object that was too large to be kept', async () => {
+    const [large] = await contents.of('full', [stored('large')]);
+    expect(dataOf(large)).toMatchObject({ content: 'summary', attributes: { subject: 'Hi' } });
   });
 
   it('keeps the stored attributes of an object that does not exist any more', async () => {

@@ -13,7 +13,8 @@ export type ObjectReader = (
 
 /** An object as its own endpoint shows it, and some of its fields. */
 export interface EventObject {
-  full: Readonly<Record<string, unknown>>;
+  /** `null` if it is too large for a delivery. */
+  full: Readonly<Record<string, unknown>> | null;
   summary: Readonly<Record<string, unknown>>;
 }
 
@@ -102,8 +103,9 @@ function withObject(
   room: number,
 ): Buffer {
   if (!object) return bodyWith(delta, 'ids', {});
-  const wanted = bodyWith(delta, content, object[content]);
-  if (wanted.length <= room) return wanted;
+  const fields = object[content];
+  const wanted = fields && bodyWith(delta, content, fields);
+  if (wanted && wanted.length <= room) return wanted;
   const summary = bodyWith(delta, 'summary', object.summary);
   return summary.length <= room ? summary : bodyWith(delta, 'ids', {});
 }
