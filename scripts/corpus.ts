@@ -2,7 +2,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
-import { format, resolveConfig } from 'prettier';
+import { format } from 'oxfmt';
 import { answerTo, type Answers, type MailAnswer } from '../test/support/corpus/answers.ts';
 import { ENDINGS, type Kind, KINDS } from '../test/support/corpus/corpus.ts';
 import { isCalendarPart } from '../src/formats/ical/itip.ts';
@@ -119,8 +119,8 @@ async function writeCase(file: string): Promise<string> {
     throw new InputError(`${target}: exists already; delete it to have it written again.`);
   const answer = answerTo[kind](await contentOf(file));
   const text = JSON.stringify({ why: '', ...withoutEmpty(answer) });
-  const options = await resolveConfig(target);
-  fs.writeFileSync(target, await format(text, { ...options, parser: 'json' }));
+  const { code } = await format(target, text, { printWidth: 100 });
+  fs.writeFileSync(target, code);
   return target;
 }
 

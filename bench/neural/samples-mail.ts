@@ -39,7 +39,7 @@ export const DEVELOPMENT: readonly MailSample[] = [
   { category: 'feed', kind: 'newsletter', from: 'hello@maker.example', subject: 'Maker digest, issue 12', headers: 'X-MC-User: 1', text: 'Hi there, this is what happened. Manage your preferences', layout: { links: 12, images: 5 } },
   { category: 'feed', kind: 'calendar', from: 'calendar-notification@cal.example', subject: 'Event reminder: Team meeting', headers: AUTO, text: 'Team meeting at 10:00.' },
   { category: 'feed', kind: 'receipt', from: 'billing@host.example', subject: 'Invoice 2024-11', text: 'Your invoice is attached. This is an automatic message.', layout: { links: 3, images: 1 } },
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /**
  * Samples written before the rules were measured with them, and never consulted while the rules
@@ -70,7 +70,7 @@ export const HELD_OUT: readonly MailSample[] = [
   { category: 'feed', kind: 'receipt', from: 'rechnung@strom.example', subject: 'Ihre Rechnung', text: 'Guten Tag, Ihre Rechnung steht bereit.', layout: { links: 4, images: 3 } },
   { category: 'feed', kind: 'newsletter', from: 'post@stadt.example', subject: 'Stadtbrief November', text: 'Was im November los ist. Abmelden', layout: { links: 9, images: 4 } },
   { category: 'feed', kind: 'notification', from: 'backup@nas.example', subject: 'Backup completed', text: 'All 12 volumes.' },
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 /** The input that the service makes of such a message. */
 export function inputOf(sample: MailSample): CategorizeInput {

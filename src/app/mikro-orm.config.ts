@@ -113,7 +113,7 @@ export const entities = [
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,
   SandboxAddressBook, SandboxContact,
   ApplicationDeletion, TableSample,
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 setOwnerEntities({ account: Grant, application: Application });
 

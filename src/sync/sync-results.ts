@@ -16,7 +16,7 @@ export type SyncResult = (
       /** True if the account was shown as healthy when the pass began. */
       isShown?: boolean;
     }
-    /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
+  /** Nothing was done, or more can be fetched, perhaps after a wait for the provider's budget. */
   | { kind: 'idle' }
   /** A part of the mailbox could not be read for a while; the rest was. */
   | { kind: 'stalled'; problem: string }

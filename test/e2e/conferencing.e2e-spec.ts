@@ -170,7 +170,7 @@ describe('conferencing', () => {
       const refused = await setUp({ provider, ...body });
       expect([refused.status, refused.body.message]).toEqual([status, expect.stringContaining(words)]);
       expect((await services('get')).body).toEqual([]);
-    }); // prettier-ignore
+    }); // oxfmt-ignore
 
     it('are verified first, with 400 if Zoom refuses the credentials and 503 if Zoom does not respond', async () => {
       const refused = await setUpZoom({ client_secret: 'wrong-secret' });

@@ -88,7 +88,7 @@ describe('the bill of materials', () => {
     expect(dependencies.find(({ ref }) => ref.startsWith('pg@'))?.dependsOn).toContainEqual(
       expect.stringMatching(/^pg-protocol@/),
     );
-    for (const name of ['jest', 'oxlint', 'prettier']) {
+    for (const name of ['jest', 'oxlint', 'oxfmt']) {
       expect([...listed].some((each) => each.startsWith(`${name}@`))).toBe(false);
     }
   });

@@ -65,7 +65,7 @@ describeWith(['dovecot', 'exim4'], 'connections to IMAP servers', () => {
       ['TLS at a port without it', () => ({ imap_security: 'tls' }), 'temporary', 'imap_security', /does not speak TLS/, {}],
       ['no TLS at a port with it', () => ({ imap_port: servers.dovecot.ports.imaps }), 'temporary', 'imap_port', /did not greet/, { connectMs: 3_000 }],
       ['another service', () => ({ imap_port: servers.exim.port }), 'temporary', null, /./, { connectMs: 3_000 }],
-    ]; // prettier-ignore
+    ]; // oxfmt-ignore
     it.each(wrong)(
       'report the wrong setting: %s',
       async (_, overrides, code, setting, words, limits) => {

@@ -147,7 +147,8 @@ export function bodyOf(
 ): object {
   const { clientId: client_id, clientSecret: client_secret } = owner.application;
   const example = (body ? document.resolve(body).example : undefined) as
-    Record<string, unknown> | undefined;
+    | Record<string, unknown>
+    | undefined;
   const credentials = {
     ...(example && 'client_id' in example ? { client_id } : {}),
     ...(example && 'client_secret' in example ? { client_secret } : {}),

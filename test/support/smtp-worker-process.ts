@@ -109,7 +109,8 @@ const registry = app.get(ConnectorRegistry);
 const calendar = new Proxy(registry.requireCalendar('sandbox'), {
   get: (port, name: keyof CalendarPort) => {
     const method = port[name] as
-      ((account: ProviderAccount, ...rest: unknown[]) => unknown) | undefined;
+      | ((account: ProviderAccount, ...rest: unknown[]) => unknown)
+      | undefined;
     if (!method) return undefined;
     return (account: ProviderAccount, ...rest: unknown[]) =>
       method.call(port, { ...account, settings: {} }, ...rest);

@@ -18,7 +18,12 @@ import { storable } from '../../platform/base/text/storable.ts';
  * - `unexpected`: a response that breaks the protocol or belongs to another request
  */
 export type OauthFailure =
-  'refused' | 'denied' | 'unapproved' | 'misconfigured' | 'unavailable' | 'unexpected';
+  | 'refused'
+  | 'denied'
+  | 'unapproved'
+  | 'misconfigured'
+  | 'unavailable'
+  | 'unexpected';
 
 const BETA_TYPES = {
   refused: 'grant.credentials_refused',

@@ -68,7 +68,7 @@ describe('participants notified of a change', () => {
     ['deleting an event without participants raises SEQUENCE', change({ participants: [] }, { participants: [] }, true), [], true],
   ])('%s', (_rule, one, groups, raises) => {
     expect(planned(one)).toEqual([groups, raises]);
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 
   it('without notifications, raises SEQUENCE for a changed time but not for changed text', () => {
     expect(raisesSequence(change({}, { when: { object: 'date', date: '2030-01-01' } }), [])).toBe(

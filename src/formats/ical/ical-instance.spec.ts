@@ -82,7 +82,7 @@ describe('single instances in a calendar file', () => {
       '20300401T090000Z', ['RECURRENCE-ID:20300401T090000', 'DTSTART:20300401T090000', 'DTEND:20300401T100000']],
     ['days', ['DTSTART;VALUE=DATE:20300325', 'DTEND;VALUE=DATE:20300327'], [],
       '20300401', ['RECURRENCE-ID;VALUE=DATE:20300401', 'DTSTART;VALUE=DATE:20300401', 'DTEND;VALUE=DATE:20300403']],
-  ] as const; // prettier-ignore
+  ] as const; // oxfmt-ignore
 
   it.each(CASES)(
     'keep all properties of the series, at their own time: %s',

@@ -155,7 +155,8 @@ export function unreadableLine({ raw, text }: ContentLine, why: string): ReadLin
 export function libraryLine(text: string, design: unknown): unknown[] | null {
   try {
     const property = (ICAL.parse as unknown as Parser).property(text, design) as
-      unknown[] | undefined;
+      | unknown[]
+      | undefined;
     if (!property || property[0] === KEPT) return null;
     (ICAL.stringify as unknown as Writer).property(property, design, false);
     return property;

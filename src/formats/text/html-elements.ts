@@ -10,13 +10,13 @@ export const BLOCKS = [
   'dl', 'dt', 'fieldset', 'figcaption', 'figure', 'footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hgroup',
   'hr', 'html', 'legend', 'li', 'listing', 'main', 'menu', 'nav', 'ol', 'optgroup', 'option', 'p', 'plaintext', 'pre',
   'search', 'section', 'summary', 'table', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'ul', 'xmp',
-] as const; // prettier-ignore
+] as const; // oxfmt-ignore
 
 /** Elements within a line that show something other than text: it stands between the words. */
 const OBJECTS = [
   'audio', 'button', 'canvas', 'embed', 'iframe', 'img', 'input', 'meter', 'object', 'progress', 'select', 'svg',
   'textarea', 'video',
-] as const; // prettier-ignore
+] as const; // oxfmt-ignore
 
 /** Names of elements, in lower case, that separate words. */
 export const SEPARATING: ReadonlySet<string> = new Set<string>([...BLOCKS, ...OBJECTS]);

@@ -18,7 +18,9 @@ export interface PageOfView extends Page {
 
 /** What a list endpoint found, in the requested view. */
 export type Listing<T> =
-  { view: 'count'; count: number } | { view: 'ids'; ids: string[] } | { view: 'items'; items: T[] };
+  | { view: 'count'; count: number }
+  | { view: 'ids'; ids: string[] }
+  | { view: 'items'; items: T[] };
 
 /** Where the items of a page are read. */
 interface ItemsSource {

@@ -40,7 +40,7 @@ const ROWS: [string, Error, ProviderErrorCode, RegExp, (string | null)?][] = [
   ['trouble', new ImapTroubleError('no token'), 'temporary', /no token/],
   ['a bug', new TypeError('x is not a function'), 'temporary', /the exchange with the server failed/],
   ['a missing mailbox', failed({ responseStatus: 'NO', responseText: 'No', mailboxMissing: true }), 'not-found', /No/],
-]; // prettier-ignore
+]; // oxfmt-ignore
 
 describe('toImapError', () => {
   it.each(ROWS)(

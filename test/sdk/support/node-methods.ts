@@ -6,7 +6,7 @@ const INTERNAL = new Set([
   'saveEndpoint', 'saveRequestBody', 'deleteRequestQueryString', 'deleteRequestBody', 'deleteRequestOptions', 'path',
   'build', 'createModel', 'deleteItem', 'range', 'getItems', 'getModel', 'getModelCollection', 'buildDeltaParams',
   'buildAvailabilityPayload', 'queryIsValid', 'request', 'participants', 'fileIds', 'get', 'config', 'with', 'newAccount', 'clientCredentials', 'isSuccessful',
-]); // prettier-ignore
+]); // oxfmt-ignore
 
 /** Services of their own at fixed addresses, which Carillon does not replace. */
 const ELSEWHERE = new Set(['scheduler']);

@@ -49,7 +49,8 @@ export type EventInput = Wanted<Pick<EventFields, (typeof PLAIN_FIELDS)[number] 
   reminderMethod?: string | undefined;
   /** As `reminderMinutes` and `reminderMethod`, which have precedence. */
   reminders?:
-    { reminder_minutes?: string | undefined; reminder_method?: string | undefined } | undefined;
+    | { reminder_minutes?: string | undefined; reminder_method?: string | undefined }
+    | undefined;
 };
 
 /** Input for a change of an existing event. */

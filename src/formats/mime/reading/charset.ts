@@ -33,7 +33,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   ksc56011987: 'euc-kr', euccn: 'gbk', gb2312: 'gbk', big5hkscs: 'big5', tis620: 'windows-874', latin1: 'iso-8859-1',
   latin2: 'iso-8859-2', latin9: 'iso-8859-15', iso88598i: 'iso-8859-8', iso88598e: 'iso-8859-8', macroman: 'macintosh',
   maccyrillic: 'x-mac-cyrillic', utf16: 'utf-16le', iso10646ucs2: 'utf-16le',
-}; // prettier-ignore
+}; // oxfmt-ignore
 
 /** Most bytes of an HTML text in which its charset is looked for (HTML standard, 13.2.3.2). */
 const PRESCAN_BYTES = 1_024;

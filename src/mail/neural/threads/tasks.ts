@@ -46,7 +46,9 @@ export type TaskRequest = {
 
 /** A thread's reply. `refused`: the input is wrong. `missing`: this package is not installed. */
 export type TaskReply =
-  { output: Tasks[TaskName]['output'] } | { refused: string } | { missing: string };
+  | { output: Tasks[TaskName]['output'] }
+  | { refused: string }
+  | { missing: string };
 
 /** The task cannot process its input. The message is shown to the client. */
 export class RefusedInput extends Error {

@@ -73,7 +73,9 @@ export interface Retry {
 
 /** Try again over the same route, switch to the mailing service at once, or end the message. */
 export type RetryDecision =
-  Retry | { kind: 'switch'; rule: 'daily-limit-to-relay' | 'five-attempts-to-relay' } | Stop;
+  | Retry
+  | { kind: 'switch'; rule: 'daily-limit-to-relay' | 'five-attempts-to-relay' }
+  | Stop;
 
 const BACKOFF_SECONDS = { first: 30, longest: 3_600 };
 const JITTER = 0.1;

@@ -17,7 +17,7 @@ const SHOWN: ReadonlySet<string> = new Set([
   'h3', 'h4', 'h5', 'h6', 'header', 'hr', 'i', 'img', 'ins', 'kbd', 'li', 'main', 'mark', 'nav', 'ol', 'p', 'pre', 'q', 's',
   'samp', 'section', 'small', 'span', 'strike', 'strong', 'style', 'sub', 'summary', 'sup', 'table', 'tbody', 'td', 'tfoot',
   'th', 'thead', 'time', 'tr', 'tt', 'u', 'ul', 'var', 'wbr',
-]); // prettier-ignore
+]); // oxfmt-ignore
 
 /** Elements that no mail program shows: their text is left out, and listed. */
 const UNSEEN: ReadonlySet<string> = new Set(['script', 'template', 'title']);

@@ -14,7 +14,12 @@ const HEADER_NAME = /^[a-z0-9!#$%&'*+.^_`|~-]+$/i;
 const HEADER_VALUE = /^[\x20-\x7e]*$/;
 
 export type JsonValue =
-  string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
+  | string
+  | number
+  | boolean
+  | null
+  | JsonValue[]
+  | { [key: string]: JsonValue };
 
 /**
  * The gateway that delivers SMS, and how to reach it. Its secrets appear in no log and no response.

@@ -74,5 +74,5 @@ describe('readCertificate', () => {
     ['the key of another certificate', TEST_CERTIFICATE, OTHER_KEY, ['TLS_KEY_FILE: the key does not belong to the first certificate of TLS_CERT_FILE']],
   ])('names the variable for %s', (_, cert, key, problems) => {
     expect(read(cert, key)).toEqual({ certificate: null, problems });
-  }); // prettier-ignore
+  }); // oxfmt-ignore
 });

@@ -5,7 +5,7 @@ const USUAL = new Map(
     'HasNoChildren', 'Marked', 'Unmarked', 'Subscribed', 'Remote', 'All', 'Archive', 'Drafts', 'Junk', 'Sent', 'Trash',
     'Important', 'Inbox', 'AllMail', 'Spam', 'Starred',
   ].map((name) => [name.toLowerCase(), name]),
-); // prettier-ignore
+); // oxfmt-ignore
 
 const HAS_FLAGS = /^\* (?:\d+ FETCH|FLAGS|X?LIST|LSUB|OK \[PERMANENTFLAGS)\b/i;
 const START_BYTES = 32;

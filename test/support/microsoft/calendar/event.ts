@@ -14,7 +14,12 @@ export interface StoredCalendar {
 }
 
 export type Response =
-  'none' | 'organizer' | 'tentativelyAccepted' | 'accepted' | 'declined' | 'notResponded';
+  | 'none'
+  | 'organizer'
+  | 'tentativelyAccepted'
+  | 'accepted'
+  | 'declined'
+  | 'notResponded';
 
 export interface Attendee {
   type: 'required' | 'optional' | 'resource';

@@ -8,7 +8,10 @@ import { withQuery } from './odata.ts';
  * 400 for `ErrorInvalidSyncStateData`.
  */
 export type LostLink =
-  'syncStateNotFound' | 'resyncRequired' | 'UnknownError' | 'ErrorInvalidSyncStateData';
+  | 'syncStateNotFound'
+  | 'resyncRequired'
+  | 'UnknownError'
+  | 'ErrorInvalidSyncStateData';
 
 /** A round of a delta query that has more pages: what it will still answer. */
 interface OpenRound<Entry> {
