@@ -1,6 +1,7 @@
 import { runChecks, type Summary } from './lib/checks.ts';
 import { ensureBuilt } from './lib/build.ts';
 import { runJest, runJestTwice } from './lib/jest-run.ts';
+import { keepTemporaryFilesInMemory } from './lib/memory-folder.ts';
 import { NIGHTLY, requireNamedTests, STORMS_OF_A_PUSH } from './lib/nightly-tests.ts';
 import { writeTestGroups } from './lib/test-groups.ts';
 
@@ -26,6 +27,7 @@ const [scope] = named;
 const parts: Summary[] = [];
 const unstable: string[] = [];
 
+keepTemporaryFilesInMemory();
 if (scope !== '--long') parts.push(await runChecks());
 // Some tests kill real processes, which run the built program.
 await ensureBuilt().catch((error: unknown) => process.stderr.write(`${String(error)}\n`));

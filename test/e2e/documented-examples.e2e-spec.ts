@@ -1,8 +1,4 @@
 import request from 'supertest';
-import {
-  createAdminOpenApiDocument,
-  createOpenApiDocument,
-} from '../../src/app/openapi/document.ts';
 import { DocumentedApi } from '../support/examples/documented.ts';
 import { ExampleReader, type Step } from '../support/examples/reader.ts';
 import { invite } from '../support/examples/invitation.ts';
@@ -13,6 +9,7 @@ import {
   API_STEPS,
   NOT_TRIED,
 } from '../support/examples/steps.ts';
+import { adminDocumentOf, apiDocumentOf } from '../support/documents.ts';
 import { createAccount, createApplication, type TestApplication } from '../support/factories.ts';
 import { createOperator } from '../support/operators.ts';
 import { Receiver } from '../support/receiver.ts';
@@ -38,8 +35,8 @@ describe('examples of the OpenAPI documents', () => {
     server = await startTestApp({ NEURAL: 'true' });
     receiver = await Receiver.start();
     sendGrid = await SendGridServer.start();
-    api = new DocumentedApi(createOpenApiDocument(server.app));
-    admin = new DocumentedApi(createAdminOpenApiDocument(server.app));
+    api = new DocumentedApi(apiDocumentOf(server.app));
+    admin = new DocumentedApi(adminDocumentOf(server.app));
     application = await createApplication(server.app, { features: ['sms', 'neural'] });
     const mailbox = { email: 'bo@sandbox.test', mirrored: true };
     await createAccount(server.app, application, mailbox);

@@ -1,8 +1,5 @@
 import request from 'supertest';
-import {
-  createAdminOpenApiDocument,
-  createOpenApiDocument,
-} from '../../src/app/openapi/document.ts';
+import { adminDocumentOf, apiDocumentOf } from '../support/documents.ts';
 import {
   createAccount,
   createApplication,
@@ -192,9 +189,9 @@ describe('fields of a body that an endpoint does not know', () => {
 
   it('are all known only in fields whose keys the client chooses', () => {
     const { app } = world.server;
-    expect(freeFields(createAdminOpenApiDocument(app))).toEqual([]);
+    expect(freeFields(adminDocumentOf(app))).toEqual([]);
     // The provider or the service checks `settings`; a folder may be an empty object.
-    expect(freeFields(createOpenApiDocument(app))).toEqual(['folder', 'metadata', 'settings']);
+    expect(freeFields(apiDocumentOf(app))).toEqual(['folder', 'metadata', 'settings']);
   });
 
   it('are reported in a change of a grant', async () => {
@@ -255,7 +252,7 @@ describe('fields of a body that an endpoint does not know', () => {
 
   it('are reported by every operation, in each object of its body', async () => {
     const found: unknown[] = [];
-    for (const each of unknownFieldsCases(createOpenApiDocument(world.server.app))) {
+    for (const each of unknownFieldsCases(apiDocumentOf(world.server.app))) {
       const response = await sendCase(world, each);
       found.push([
         each.verb,
@@ -263,7 +260,7 @@ describe('fields of a body that an endpoint does not know', () => {
         response.headers[IGNORED]?.split(', ').sort() ?? messageOf(response),
       ]);
     }
-    const expected = unknownFieldsCases(createOpenApiDocument(world.server.app)).map(
+    const expected = unknownFieldsCases(apiDocumentOf(world.server.app)).map(
       ({ verb, path, unknown }) => {
         if (path === '/oauth/token')
           return [verb, path, 'client_id is required; client_secret is required; code is required'];
@@ -279,9 +276,7 @@ describe('fields of a body that an endpoint does not know', () => {
   it('are refused by every operation of the admin API', async () => {
     const { server } = world;
     const operator = await createOperator(server);
-    for (const { verb, path, body, unknown } of unknownFieldsCases(
-      createAdminOpenApiDocument(server.app),
-    )) {
+    for (const { verb, path, body, unknown } of unknownFieldsCases(adminDocumentOf(server.app))) {
       const target = path.replaceAll(/\{\w+\}/g, 'nope');
       const response = await request(server.url)[verb](target).set(operator.bearer).send(body);
       expect([path, response.status]).toEqual([path, 400]);
@@ -352,7 +347,7 @@ describe('fields that an endpoint does not know, with STRICT_REQUESTS=true', () 
   it('are refused by every operation in its query, and in a body if it has none', async () => {
     const { app } = world.server;
     const found: unknown[] = [];
-    for (const operation of operationsOf(createOpenApiDocument(app))) {
+    for (const operation of operationsOf(apiDocumentOf(app))) {
       if (IGNORING.includes(operation.path)) continue;
       const queried = await sendTo(world, operation, '?zzqq_unknown=1');
       const bodied = await (operation.bodies.length > 0
@@ -365,7 +360,7 @@ describe('fields that an endpoint does not know, with STRICT_REQUESTS=true', () 
   });
 
   it('are refused by every operation, in each object of its body', async () => {
-    for (const each of unknownFieldsCases(createOpenApiDocument(world.server.app))) {
+    for (const each of unknownFieldsCases(apiDocumentOf(world.server.app))) {
       if (each.path === '/oauth/token') continue;
       const response = await sendCase(world, each);
       expect([each.verb, each.path, response.status]).toEqual([each.verb, each.path, 400]);

@@ -1,4 +1,4 @@
-import { createOpenApiDocument } from '../../src/app/openapi/document.ts';
+import { apiDocumentOf } from './documents.ts';
 import { schemaName } from '../../src/app/openapi/webhooks/webhook-operations.ts';
 import type { Trigger } from '../../src/platform/webhooks/webhook-state.ts';
 import { DocumentedApi } from './examples/documented.ts';
@@ -31,7 +31,7 @@ export function eventsAt(receiver: Receiver, path?: string): DeliveredEvent[] {
  * What differs between deliveries and their schemas in the OpenAPI document. Empty if nothing does.
  */
 export function undocumented(server: TestApp, events: readonly DeliveredEvent[]): string[] {
-  const api = new DocumentedApi(createOpenApiDocument(server.app));
+  const api = new DocumentedApi(apiDocumentOf(server.app));
   return events.flatMap((event) =>
     api
       .faultsOfSchema(schemaName(event.type), { deltas: [event] })

@@ -2,11 +2,18 @@ import { Temporal } from 'temporal-polyfill';
 import { windowsZone } from '../../../../src/formats/ical/zones/windows-zones.ts';
 import { GraphError, type Json } from '../http/types.ts';
 
+/** Zones by their names. Making a formatter takes a large part of a response's time. */
+const known = new Map<string, string>();
+
 /** IANA zone of a Windows or IANA name. @throws {GraphError} 400 */
 export function zoneOf(name: string): string {
   const iana = windowsZone(name) ?? name;
   try {
-    return new Intl.DateTimeFormat('en', { timeZone: iana }).resolvedOptions().timeZone;
+    const zone =
+      known.get(iana) ??
+      new Intl.DateTimeFormat('en', { timeZone: iana }).resolvedOptions().timeZone;
+    known.set(iana, zone);
+    return zone;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     throw new GraphError(
