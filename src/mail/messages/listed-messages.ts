@@ -1,4 +1,4 @@
-import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import {
   assignments,
   BODIES,
