@@ -262,14 +262,6 @@ describe('availability', () => {
         'emails',
       );
     });
-
-    it('accepts any calendar scope, including calendar.free_busy, and no other scope', async () => {
-      const withScope = async (scope: string) =>
-        createAccount(server.app, application, { scope: [scope] });
-      const status = async (by: TestAccount) => (await ask({}, by)).status;
-      expect(await status(await withScope('calendar.free_busy'))).toBe(200);
-      expect(await status(await withScope('email'))).toBe(403);
-    });
   });
 
   describe('POST /calendars/availability', () => {

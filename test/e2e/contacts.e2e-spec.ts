@@ -359,26 +359,6 @@ describe('/contacts', () => {
     );
   });
 
-  it('shows only contacts of the account, and only with a contacts scope', async () => {
-    const by = await connect();
-    const { id } = await ok('post', '/contacts', by, { surname: 'Mine' });
-    const stranger = await connect();
-    for (const unknown of [id, UNKNOWN, 'nonsense']) {
-      for (const method of ['get', 'put', 'delete'] as const) {
-        const answer = await call(method, `/contacts/${unknown}`, stranger).send({ surname: 'x' });
-        expect(answer.status).toBe(404);
-      }
-      expect((await call('get', `/contacts/${unknown}/picture`, stranger)).status).toBe(404);
-    }
-    const reader = await createAccount(server.app, application, { scope: ['contacts.read_only'] });
-    expect((await call('get', '/contacts', reader)).status).toBe(200);
-    expect((await call('post', '/contacts', reader).send({})).status).toBe(403);
-    const mailer = await createAccount(server.app, application, { scope: ['email.modify'] });
-    expect((await call('get', '/contacts', mailer)).status).toBe(403);
-    const invalid = await createAccount(server.app, application, { status: 'invalid' });
-    expect((await call('post', '/contacts', invalid).send({})).status).toBe(403);
-  });
-
   it('follows changes that others make in the address book, and sends webhooks for those changes', async () => {
     const by = await connect();
     await syncPass(by);

@@ -504,20 +504,6 @@ describe('/events', () => {
       });
       expect(nonsense.status).toBe(400);
     });
-
-    it('needs the calendar scope, and credentials that the provider accepts', async () => {
-      const body = { calendar_id: calendar, when: WHEN };
-      const reader = await createAccount(server.app, application, {
-        scope: ['calendar.read_only'],
-      });
-      expect((await call('post', '/events', reader).send(body)).status).toBe(403);
-      expect((await call('get', '/events', reader)).status).toBe(200);
-      const mailer = await createAccount(server.app, application, { scope: ['email.send'] });
-      expect((await call('get', '/events', mailer)).status).toBe(403);
-      const stale = await createAccount(server.app, application, { status: 'invalid' });
-      expect((await call('post', '/events', stale).send(body)).status).toBe(403);
-      expect((await request(server.url).get('/events')).status).toBe(401);
-    });
   });
 
   describe('notifications', () => {

@@ -9,7 +9,6 @@ import { createAccount, createApplication, type TestAccount } from '../support/f
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-const UNKNOWN = '019aa1b2-0000-7000-8000-00000000dead';
 const BYTES = Buffer.from(Array.from({ length: 3000 }, (_, index) => (index * 7) % 256));
 
 const part = (header: string, content: Buffer) =>
@@ -18,14 +17,12 @@ const part = (header: string, content: Buffer) =>
 describe('/files', () => {
   let server: TestApp;
   let ada: TestAccount;
-  let bo: TestAccount;
   let files: { id: string; filename: string; message_ids: string[] }[];
 
   beforeAll(async () => {
     server = await startTestApp();
     const application = await createApplication(server.app);
     ada = await createAccount(server.app, application, { mirrored: true });
-    bo = await createAccount(server.app, application);
     await deliver(server, ada, [
       'Subject: Two attachments',
       'Content-Type: multipart/mixed; boundary=b',
@@ -90,14 +87,6 @@ describe('/files', () => {
     const text = await get(`/files/${idOf('Grüße.txt')}/download`);
     expect(text.text).toBe('Hi');
     expect(text.headers['content-disposition']).toContain(`filename*=UTF-8''Gr%C3%BC%C3%9Fe.txt`);
-  });
-
-  it('answers 404 for unknown files and files of other accounts', async () => {
-    for (const id of [UNKNOWN, 'none'])
-      for (const path of [`/files/${id}`, `/files/${id}/download`])
-        expect((await get(path)).status).toBe(404);
-    expect((await get(`/files/${idOf('data.bin')}`, bo)).status).toBe(404);
-    expect((await get(`/files/${idOf('data.bin')}/download`, bo)).status).toBe(404);
   });
 
   /** Replaces the provider's stream with the test's own. */

@@ -198,13 +198,6 @@ describe('a dry run', () => {
     expect(await rows()).toBe(before);
   });
 
-  it('needs the same scopes and a valid account', async () => {
-    const reader = await createAccount(server.app, application, { scope: ['email.read_only'] });
-    expect((await plan({ to: [bo] }, reader)).status).toBe(403);
-    const invalid = await createAccount(server.app, application, { status: 'invalid' });
-    expect((await plan({ to: [bo] }, invalid)).status).toBe(403);
-  });
-
   it.each(['?dry_run=yes', '?dry_run=1', '?dry_run=', '?dry_run=true&dry_run=no'])(
     'refuses %s instead of guessing',
     async (query) => {

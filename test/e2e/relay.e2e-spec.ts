@@ -415,15 +415,6 @@ describe('the mailing service', () => {
       expect((await senders())[0]?.removed_at).toBeNull();
     });
 
-    it('needs a token with a scope for sending', async () => {
-      const reader = await createAccount(server.app, application, {
-        scope: ['calendar.read_only'],
-      });
-      await status(reader).expect(403);
-      await remove(reader.email, reader).expect(403);
-      await request(server.url).get('/v2/outbox/onboard/verified_status').expect(401);
-    });
-
     it('answers 404 and does not treat its name as the id of an outbox message', async () => {
       await request(server.url).get('/v2/outbox/onboard').set(ada.bearer).expect(404);
     });

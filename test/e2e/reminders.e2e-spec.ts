@@ -1,6 +1,5 @@
 import { createHmac } from 'node:crypto';
 import request from 'supertest';
-import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   createAccount,
@@ -247,32 +246,6 @@ describe('reminders of events', () => {
       const response = await list((await createEvent(inSeconds(FAR), [])).id, `?${query}`);
       expect(response.status).toBe(400);
       expect(response.body.type).toBe('invalid_request_error');
-    });
-
-    it('answer 404 for unknown events and events of other accounts', async () => {
-      const event = await createEvent(inSeconds(FAR), threeNotifications('/list'));
-      const neighbour = await createAccount(server.app, application);
-      const stranger = await createAccount(server.app, await createApplication(server.app));
-      for (const response of [
-        await list(newId()),
-        await list('not-an-id'),
-        await list(event.id, '', neighbour),
-        await list(event.id, '', stranger),
-      ]) {
-        expect(response.status).toBe(404);
-        expect(response.body.message).toMatch(/^Couldn't find event /);
-      }
-    });
-
-    it('need a token and a calendar scope', async () => {
-      const event = await createEvent(inSeconds(FAR), []);
-      expect((await request(server.url).get(`/events/${event.id}/notifications`)).status).toBe(401);
-      const mailOnly = await createAccount(server.app, application, { scope: ['email.send'] });
-      expect((await list(event.id, '', mailOnly)).status).toBe(403);
-      const reader = await createAccount(server.app, application, {
-        scope: ['calendar.read_only'],
-      });
-      expect((await list(event.id, '', reader)).status).toBe(404);
     });
   });
 });

@@ -283,11 +283,6 @@ describe('POST /send', () => {
     expect(error.message).toContain(words);
   });
 
-  it('needs a scope for sending', async () => {
-    ada = await createAccount(server.app, application, { scope: ['email.read_only'] } as never);
-    expect((await send({ to: [BO] })).status).toBe(403);
-  });
-
   it.each([
     ['rejected', 402, '550 : 5.1.1', true],
     ['content-rejected', 402, '554 : 5.6.0', false],

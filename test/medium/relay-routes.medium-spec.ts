@@ -9,7 +9,6 @@ import {
   SenderRefusedError,
   type SenderStatus,
 } from '../../src/providers/port/mail/relay.ts';
-import { RelayAccess } from '../../src/mail/relay/relay-access.ts';
 import { RelayRoutes, type RoutedAccount } from '../../src/mail/relay/relay-routes.ts';
 import { RelayRoutesService } from '../../src/mail/relay/relay-routes.service.ts';
 import { sealRelaySettings } from '../../src/mail/relay/relay-secrets.ts';
@@ -93,8 +92,7 @@ describe('RelayRoutes', () => {
   const makeRoutes = () => {
     const relays = new RelayRepository(sql, new RelayListeners());
     const transports = new RelayTransports([transport]);
-    const access = new RelayAccess(relays, transports, server.app.get(SecretBox), clock);
-    return new RelayRoutesService(access, relays, clock);
+    return new RelayRoutesService(relays, transports, server.app.get(SecretBox), clock);
   };
   const setRelay = async (v: number, of = application, on: Sql = sql) => {
     await on.query(

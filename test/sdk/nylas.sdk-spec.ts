@@ -27,7 +27,6 @@ describe('nylas@6.11.1', () => {
   let server: TestApp;
   let application: TestApplication;
   let ada: TestAccount;
-  let bo: TestAccount;
   let receiver: Receiver;
   let nylas: ReturnType<typeof Nylas.with>;
 
@@ -40,7 +39,7 @@ describe('nylas@6.11.1', () => {
       name: 'Ada',
       mirrored: true,
     });
-    bo = await createAccount(server.app, application, { email: 'bo@sandbox.test', name: 'Bo' });
+    await createAccount(server.app, application, { email: 'bo@sandbox.test', name: 'Bo' });
     Nylas.config({
       clientId: application.clientId,
       clientSecret: application.clientSecret,
@@ -54,20 +53,17 @@ describe('nylas@6.11.1', () => {
   });
 
   const inSeconds = (seconds: number) => Math.floor(Date.now() / 1000) + seconds;
-  const draft = (subject: string, to = 'bo@sandbox.test') =>
-    new Draft(nylas, { subject, body: '<p>Hello</p>', to: [{ email: to, name: 'Bo' }] });
+  const draft = (subject: string) =>
+    new Draft(nylas, {
+      subject,
+      body: '<p>Hello</p>',
+      to: [{ email: 'bo@sandbox.test', name: 'Bo' }],
+    });
   const ended = (id: string | undefined, status: string) =>
     until(`job ${id} to be ${status}`, async () => {
       const job = await nylas.jobStatuses.find(id ?? '');
       return job.status === status && job;
     });
-
-  it('reads the account', async () => {
-    const account = await nylas.account.get();
-    expect(account.emailAddress).toBe('ada@sandbox.test');
-    expect(account.organizationUnit).toBe('folder');
-    expect(account.syncState).toBe('running');
-  });
 
   it('sends a message now and finds its job', async () => {
     const sent = await nylas.outbox.send(draft('SDK now'), { sendAt: 0 });
@@ -108,51 +104,6 @@ describe('nylas@6.11.1', () => {
     expect(jobs.length).toBeGreaterThanOrEqual(2);
     expect(jobs.every(({ jobStatusId }) => jobStatusId)).toBe(true);
     expect(await nylas.jobStatuses.count()).toBe(jobs.length);
-  });
-
-  it('lists, counts, filters and reads messages, including several at once and raw messages', async () => {
-    await nylas.outbox.send(draft('SDK to read', 'ada@sandbox.test'), { sendAt: 0 });
-    const [message] = await until('the message to arrive', async () => {
-      const found = await nylas.messages.list({ subject: 'SDK to read', in: 'inbox' });
-      return found.length > 0 && found;
-    });
-    expect(message).toMatchObject({ unread: true, object: 'message', accountId: ada.id });
-    expect(message?.from?.[0]?.email).toBe('ada@sandbox.test');
-    expect(message?.folder?.name).toBe('inbox');
-    expect(await nylas.messages.count({ subject: 'SDK to read' })).toBeGreaterThanOrEqual(1);
-    const found = await nylas.messages.find(message?.id ?? '');
-    expect(found.body).toContain('Hello');
-    const several = await nylas.messages.findMultiple([message?.id ?? '', message?.id ?? '']);
-    expect(Array.isArray(several)).toBe(true);
-    expect(await nylas.messages.findRaw(message?.id ?? '')).toContain('Subject: SDK to read');
-    const ids = await nylas.messages.list({ view: 'ids', in: 'inbox' });
-    expect(ids).toContain(message?.id);
-  });
-
-  it('creates, changes, lists and deletes calendars', async () => {
-    const calendar = new Calendar(nylas, {
-      name: 'SDK calendar',
-      description: 'made by the client',
-      location: '',
-      timezone: 'Europe/Vienna',
-    });
-    await calendar.save();
-    expect(calendar.id).toBeTruthy();
-    await ended(calendar.jobStatusId, 'successful');
-    calendar.description = 'changed';
-    await calendar.save();
-    const found = await nylas.calendars.find(calendar.id ?? '');
-    expect(found).toMatchObject({
-      description: 'changed',
-      timezone: 'Europe/Vienna',
-      readOnly: false,
-    });
-    const listed = await nylas.calendars.list();
-    expect(listed.map(({ name }) => name)).toContain('SDK calendar');
-    await nylas.calendars.delete(calendar.id ?? '');
-    await expect(nylas.calendars.find(calendar.id ?? '')).rejects.toMatchObject({
-      statusCode: 404,
-    });
   });
 
   it('creates, reads, changes and deletes events', async () => {
@@ -263,40 +214,6 @@ describe('nylas@6.11.1', () => {
     await expect(Nylas.webhooks.find(webhook.id ?? '')).rejects.toMatchObject({ statusCode: 404 });
   });
 
-  it('reads and changes the application, and lists its accounts', async () => {
-    const details = await Nylas.application();
-    expect(details.applicationName).toBe('Test application');
-    const changed = await Nylas.application({
-      applicationName: 'Renamed',
-      redirectUris: ['https://app.example.test/cb'],
-    });
-    expect(changed).toMatchObject({ applicationName: 'Renamed' });
-    const accounts = await Nylas.accounts.list();
-    expect(new Set(accounts.map(({ id }) => id))).toEqual(new Set([ada.id, bo.id]));
-  });
-
-  it('connects an account natively', async () => {
-    // The client's list of providers lacks some of ours, so the test sends the first of the two
-    // requests itself.
-    const response = await fetch(`${server.url}/connect/authorize`, {
-      method: 'POST',
-      body: JSON.stringify({
-        client_id: application.clientId,
-        name: 'Cy',
-        email_address: 'cy@sandbox.test',
-        provider: 'sandbox',
-        settings: {},
-        scopes: 'email,calendar',
-      }),
-    });
-    const { code } = (await response.json()) as { code: string };
-    const account = await Nylas.connect.token(code);
-    expect(account.accessToken).toBeTruthy();
-    expect((await Nylas.with(account.accessToken ?? '').account.get()).emailAddress).toBe(
-      'cy@sandbox.test',
-    );
-  });
-
   it('reports errors with status, type and message', async () => {
     await expect(nylas.calendars.find('nothing')).rejects.toMatchObject({
       statusCode: 404,
@@ -304,13 +221,5 @@ describe('nylas@6.11.1', () => {
       message: expect.stringContaining("Couldn't find calendar nothing"),
     });
     await expect(Nylas.with('wrong').account.get()).rejects.toMatchObject({ statusCode: 401 });
-  });
-
-  it('revokes a token', async () => {
-    const account = await createAccount(server.app, application);
-    await Nylas.revoke(account.token);
-    await expect(Nylas.with(account.token).account.get()).rejects.toMatchObject({
-      statusCode: 401,
-    });
   });
 });

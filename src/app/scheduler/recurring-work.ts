@@ -6,15 +6,16 @@ import { TokenUses } from '../../accounts/grants/tokens/token-uses.ts';
 import { PushPulls } from '../../accounts/push/push-pulls.ts';
 import { PushUpkeep } from '../../accounts/push/push-upkeep.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
-import { PausedSendsService } from '../../mail/outbox/steer/paused-sends.service.ts';
+import { resumePausedSends } from '../../mail/outbox/steer/sending-pause.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
 import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
 import { ApplicationDeletionsService } from '../../operator/applications/application-deletions.service.ts';
-import { TableSamplesService } from '../../operator/capacity/table-samples.service.ts';
+import { OperatorCapacity } from '../../operator/capacity/operator-capacity.ts';
 import { ApiUseCounter } from '../../platform/budgets/api-use-counter.ts';
 import { RequestCountRecorder } from '../../platform/request-counts/request-count-recorder.ts';
 import { RefusalRecorder } from '../../platform/refusals/refusal-recorder.ts';
 import { LogLevels } from '../../platform/log-level/log-levels.ts';
+import { Database } from '../../platform/database/sql.ts';
 import { Engine } from '../../platform/work/engine.ts';
 import { KeyWatch } from '../keys/key-watch.ts';
 import { Maintenance } from './maintenance.ts';
@@ -115,9 +116,15 @@ export class WorkOfWorkers {
     );
   }
 
+  /**
+   * Makes messages due whose pause has ended. Resuming does that at once; this finds messages that
+   * a worker was just about to let wait, and the rest after a process that resumed them died.
+   */
   @Cron('15 * * * * *', task('resumed messages', 60))
   resumeMessages(): Promise<void> {
-    return this.runs.ofWorker(PausedSendsService, (paused, stop) => paused.run(stop));
+    return this.runs.ofWorker(Database, async (database, stop) => {
+      await resumePausedSends(database, {}, () => !stop.aborted);
+    });
   }
 
   @Cron('35 * * * * *', task('text backlog', 60))
@@ -135,7 +142,7 @@ export class WorkOfWorkers {
    */
   @Cron('25 0 * * * *', task('sizes of tables', 60))
   sampleTables(): Promise<void> {
-    return this.runs.ofWorker(TableSamplesService, (samples) => samples.run());
+    return this.runs.ofWorker(OperatorCapacity, (capacity) => capacity.takeSample());
   }
 
   @Timeout('first sizes of tables', 30_000)

@@ -1,3 +1,4 @@
+import { columnList } from '../../platform/database/statements/column-list.ts';
 import type { EventFields, EventRecord } from './event-record.ts';
 
 /*
@@ -49,6 +50,8 @@ const COLUMNS = {
 } as const satisfies Record<keyof EventRecord, string>;
 
 type Field = keyof EventRecord;
+
+const sql = columnList<Field>(COLUMNS);
 
 export const DECIDED_FIELDS = Object.keys(DECIDED) as (keyof EventFields)[];
 export const RECORD_FIELDS = Object.keys(COLUMNS) as Field[];
@@ -102,27 +105,8 @@ export function pickFields<F extends Field>(
   >;
 }
 
-const columnOf = (field: Field): string => COLUMNS[field].split(' ')[0]!;
+export const { columnNames, typedColumns, assignments, columnValues } = sql;
 
 /** Column list for SELECT from `event e`, with fields as column aliases. */
 export const selected = (fields: readonly Field[]): string =>
-  fields.map((field) => `e.${columnOf(field)} as "${field}"`).join(', ');
-
-/** Column list for INSERT; `table` is an optional prefix. */
-export const columnNames = (fields: readonly Field[], table?: string): string =>
-  fields.map((field) => (table === undefined ? '' : `${table}.`) + columnOf(field)).join(', ');
-
-/** Columns with their types, for `jsonb_to_recordset`. */
-export const typedColumns = (fields: readonly Field[]): string =>
-  fields.map((field) => COLUMNS[field]).join(', ');
-
-/** Assignments for UPDATE that take every value from the column of the same name in `x`. */
-export const assignments = (fields: readonly Field[]): string =>
-  fields.map((field) => `${columnOf(field)} = x.${columnOf(field)}`).join(', ');
-
-/** One element of the JSON array that `jsonb_to_recordset` reads, keyed by column. */
-export const columnValues = <F extends Field>(
-  event: Pick<EventRecord, F>,
-  fields: readonly F[],
-): Record<string, unknown> =>
-  Object.fromEntries(fields.map((field) => [columnOf(field), event[field]]));
+  fields.map((field) => `e.${sql.columnOf(field)} as "${field}"`).join(', ');

@@ -9,6 +9,7 @@ import { type AttachmentSource, AttachmentSources } from '../files/attachment-so
 import { AttachmentsTooLargeError, MOST_FILE_BYTES } from '../files/file-limits.ts';
 import { Tracker, type TrackingRecord } from '../tracking/tracker.ts';
 import { compose, type ComposedAttachment, recipientsOf } from '../../formats/mime/compose.ts';
+import { ComposingSlots } from './composing-slots.ts';
 import type { OutgoingContent, OutgoingFile } from './outgoing-content.ts';
 import { referencesOf, type ReplyTarget, replySubject } from './reply-targets.ts';
 
@@ -34,6 +35,7 @@ export interface OutgoingDraft {
  * have been read.
  */
 export interface CheckedMessage extends OutgoingDraft {
+  accountId: string;
   envelope: { from: string; recipients: string[] };
   /** HTML that is sent. With tracking it differs from what the sender wrote. */
   html: string;
@@ -65,6 +67,7 @@ export class OutgoingMessages {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly attachments: AttachmentSources,
     private readonly tracker: Tracker,
+    private readonly slots: ComposingSlots,
   ) {}
 
   /** A Message-ID in angle brackets that begins with this id. Each call returns another one. */
@@ -96,6 +99,7 @@ export class OutgoingMessages {
       : { html, record: null };
     return {
       ...draft,
+      accountId,
       content: files.length > 0 ? { ...content, files: files.map(toOutgoingFile) } : content,
       envelope: { from: from.email, recipients },
       html: marked.html,
@@ -106,11 +110,21 @@ export class OutgoingMessages {
   }
 
   /**
-   * Composes a message, which reads its attachments. Call it within `ComposingSlots.run`.
-   * @throws {DomainError} 413 if the attachments are larger than announced, 503 if one is
-   *   currently unavailable
+   * Runs work that needs a composed message in memory, as soon as `ComposingSlots` allows it.
+   * @param work gets a function that composes the message, which reads its attachments
+   * @throws what the work throws. Composing throws a {DomainError}: 413 if the attachments are
+   *   larger than announced, 503 if one is currently unavailable
    */
-  async compose({
+  compose<R>(
+    checked: CheckedMessage,
+    work: (compose: () => Promise<ComposedMessage>) => Promise<R>,
+  ): Promise<R> {
+    return this.slots.run(checked.accountId, checked.bytes, () =>
+      work(() => this.#compose(checked)),
+    );
+  }
+
+  async #compose({
     content,
     envelope,
     html,

@@ -1,6 +1,13 @@
-import type { Address } from '../../platform/base/text/address.ts';
-import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
-import { peopleOf } from './filters/people.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
+import {
+  assignments,
+  BODIES,
+  bodiesOf,
+  type CompletedMessage,
+  HEADER_COLUMNS,
+  messageRecords,
+  typedColumns,
+} from './mirror/message-row.ts';
 import type { Message } from './message.entity.ts';
 import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
 
@@ -107,43 +114,14 @@ export async function lockListed(
   return new Map(rows.map((row) => [row.id, row]));
 }
 
-/** What becomes known when the content of a listed message is read. */
-export interface CompletedMessage {
-  id: string;
-  date: Date;
-  subject: string;
-  snippet: string;
-  from: readonly Address[];
-  to: readonly Address[];
-  cc: readonly Address[];
-  bcc: readonly Address[];
-  replyTo: readonly Address[];
-  hasAttachments: boolean;
-  messageIdHeader: string | null;
-  inReplyTo: string | null;
-  references: readonly string[];
-  metadata: Readonly<Record<string, string>>;
-  body: string;
-  headers: string | null;
-  warnings: readonly string[];
-}
-
 const COMPLETE = `
-  with given as (
-    select * from jsonb_to_recordset($2::jsonb) x(
-      id uuid, subject text, snippet text, date timestamptz, from_addresses jsonb, to_addresses jsonb, cc_addresses jsonb,
-      bcc_addresses jsonb, reply_to_addresses jsonb, participants text[], has_attachments boolean,
-      message_id_header text, in_reply_to text, reference_ids text[], metadata jsonb)),
+  with given as (select * from jsonb_to_recordset($2::jsonb) x(${typedColumns(HEADER_COLUMNS)})),
   bodies as (
     update message_body b set body = x.body, headers = x.headers, warnings = x.warnings::jsonb
-    from unnest($4::uuid[], $5::text[], $6::text[], $7::text[]) x(message_id, body, headers, warnings) where b.message_id = x.message_id),
+    from ${BODIES} where b.message_id = x.id),
   folders as (
     update message_folder mf set date = x.date from given x where mf.message_id = x.id and mf.date <> x.date)
-  update message m set listed = false, subject = x.subject, snippet = x.snippet, date = x.date,
-    from_addresses = x.from_addresses, to_addresses = x.to_addresses, cc_addresses = x.cc_addresses,
-    bcc_addresses = x.bcc_addresses, reply_to_addresses = x.reply_to_addresses, participants = x.participants,
-    has_attachments = x.has_attachments, message_id_header = x.message_id_header, in_reply_to = x.in_reply_to,
-    reference_ids = x.reference_ids, metadata = x.metadata, updated_at = $3
+  update message m set listed = false, updated_at = $3, ${assignments(HEADER_COLUMNS.filter((column) => column !== 'id'))}
   from given x where m.id = x.id and m.account_id = $1`;
 
 /** Completes listed messages that the caller has locked. Flags and folders stay as they are. */
@@ -154,30 +132,8 @@ export async function completeMessages(
   at: Date,
 ): Promise<void> {
   if (messages.length === 0) return;
-  const rows = messages.map((message) => ({
-    id: message.id,
-    subject: message.subject,
-    snippet: message.snippet,
-    date: message.date,
-    from_addresses: message.from,
-    to_addresses: message.to,
-    cc_addresses: message.cc,
-    bcc_addresses: message.bcc,
-    reply_to_addresses: message.replyTo,
-    participants: peopleOf(message),
-    has_attachments: message.hasAttachments,
-    message_id_header: message.messageIdHeader,
-    in_reply_to: message.inReplyTo,
-    reference_ids: message.references,
-    metadata: message.metadata,
-  }));
-  await sql.query(COMPLETE, [
-    accountId,
-    JSON.stringify(rows),
-    at,
-    ...columnsOf(messages, 'id', 'body', 'headers'),
-    messages.map(({ warnings }) => JSON.stringify(warnings)),
-  ]);
+  const records = messageRecords(messages, HEADER_COLUMNS);
+  await sql.query(COMPLETE, [accountId, records, at, ...bodiesOf(messages)]);
 }
 
 const LIST_AGAIN = `

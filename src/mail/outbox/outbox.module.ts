@@ -16,7 +16,6 @@ import { OutboxController } from './outbox.controller.ts';
 import { OutboxRepository } from './outbox.repository.ts';
 import { OutboxRequests } from './accept/outbox-requests.ts';
 import { OutboxService } from './outbox.service.ts';
-import { PausedSendsService } from './steer/paused-sends.service.ts';
 import { SendDispatcher } from './send/send-dispatcher.ts';
 import { UnknownOutcomes } from './send/unknown-outcomes.ts';
 import { MessageSender } from './send/send-message.ts';
@@ -46,7 +45,6 @@ import { SENDS_OF_ACCOUNT } from './steer/sends-of-account.ts';
     OutboxRequests,
     OutboxService,
     MessageSender,
-    PausedSendsService,
     SendDispatcher,
     UnknownOutcomes,
     SendRoutes,

@@ -12,7 +12,6 @@ import type {
 } from '../../platform/idempotency/idempotency-keys.ts';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.ts';
 import { transitionJobs } from '../../job-statuses/jobs.ts';
-import { ComposingSlots } from '../composing/composing-slots.ts';
 import { OutgoingMessages } from '../composing/outgoing-messages.ts';
 import { cancellationReason } from './steer/cancellation-reason.ts';
 import type { OutboxItem } from './accept/outbox-content.ts';
@@ -53,7 +52,6 @@ export class OutboxService {
     private readonly repository: OutboxRepository,
     private readonly preparation: OutboxPreparation,
     private readonly outgoing: OutgoingMessages,
-    private readonly composingSlots: ComposingSlots,
     private readonly intake: OutboxIntake,
     private readonly keys: IdempotencyKeys,
     private readonly clock: Clock,
@@ -66,8 +64,8 @@ export class OutboxService {
   async create(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxItem> {
     const { accountId } = account;
     const checked = await this.preparation.check(account, request);
-    return this.composingSlots.run(accountId, checked.message.bytes, async () => {
-      const message = await this.preparation.compose(checked);
+    return this.preparation.compose(checked, async (compose) => {
+      const message = await compose();
       if (message.alongside)
         await this.repository.transaction(accountId, (sql) => this.#insert(sql, message));
       else await this.intake.accept(message);
@@ -89,9 +87,9 @@ export class OutboxService {
     const known = await this.keys.find(call);
     if (known) return { answer: known, replayed: true };
     const checked = await this.preparation.check(account, request);
-    return this.composingSlots.run(account.accountId, checked.message.bytes, () =>
+    return this.preparation.compose(checked, (compose) =>
       this.keys.once(call, async () => {
-        const message = await this.preparation.compose(checked);
+        const message = await compose();
         return { answer: toAnswer(accepted(message)), store: (sql) => this.#insert(sql, message) };
       }),
     );
@@ -140,10 +138,8 @@ export class OutboxService {
       // Attachments may have to be fetched, so no lock is taken yet.
       const checked = await this.preparation.checkEdit(account, seen, request);
       if (!checked) return seen;
-      const item = await this.composingSlots.run(
-        account.accountId,
-        checked.message.bytes,
-        async () => this.#store(seen, await this.preparation.compose(checked), guard),
+      const item = await this.preparation.compose(checked, async (compose) =>
+        this.#store(seen, await compose(), guard),
       );
       if (!item) continue;
       return item;

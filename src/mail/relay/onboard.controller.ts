@@ -10,13 +10,13 @@ import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
 import { emptyView } from '../../platform/wire/wire.schema.ts';
 import { toVerifiedStatusView } from './relay.mapper.ts';
 import { type RemoveSender, removeSenderSchema, verifiedStatusView } from './relay.schema.ts';
-import { RelaySendersService } from './relay-senders.service.ts';
+import { RelayRoutesService } from './relay-routes.service.ts';
 
 @ApiTags('outbox')
 @AccountAuth({ anyScope: SCOPES_FOR.sendMail })
 @Controller('v2/outbox/onboard')
 export class OnboardController {
-  constructor(private readonly senders: RelaySendersService) {}
+  constructor(private readonly senders: RelayRoutesService) {}
 
   @Get('verified_status')
   @ApiErrors(503)

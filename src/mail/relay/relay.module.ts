@@ -3,14 +3,12 @@ import { AccountListeners } from '../../accounts/grants/account-listeners.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { OnboardController } from './onboard.controller.ts';
-import { RelayAccess } from './relay-access.ts';
 import { RelayController } from './relay.controller.ts';
 import { RelayEnrolment } from './relay-enrolment.ts';
 import { RelayListeners } from './relay-listeners.ts';
 import { RelayRepository, SENDERS_OF_ACCOUNT } from './relay.repository.ts';
 import { RelayRoutes } from './relay-routes.ts';
 import { RelayRoutesService } from './relay-routes.service.ts';
-import { RelaySendersService } from './relay-senders.service.ts';
 import { RelaysService } from './relay.service.ts';
 
 /** The third-party mailing service of an application (ADR 0018). */
@@ -18,13 +16,12 @@ import { RelaysService } from './relay.service.ts';
   imports: [GrantsModule, ProvidersModule],
   controllers: [RelayController, OnboardController],
   providers: [
-    RelayAccess,
     RelayEnrolment,
     RelayListeners,
     RelayRepository,
-    RelaySendersService,
+    RelayRoutesService,
     RelaysService,
-    { provide: RelayRoutes, useClass: RelayRoutesService },
+    { provide: RelayRoutes, useExisting: RelayRoutesService },
   ],
   exports: [RelayListeners, RelayRoutes],
 })

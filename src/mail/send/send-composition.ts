@@ -4,6 +4,7 @@ import { ConflictError, InvalidInputError } from '../../platform/base/errors/dom
 import { newId } from '../../platform/base/ids/ids.ts';
 import { addressInput } from '../../platform/wire/wire.schema.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
+import { ComposingSlots } from '../composing/composing-slots.ts';
 import { DraftsService } from '../drafts/drafts.service.ts';
 import type { DirectMessage } from '../outbox/accept/direct-sends.ts';
 import { MessageParser } from '../parsing/message-parser.ts';
@@ -50,6 +51,7 @@ export class SendComposition {
     private readonly replies: ReplyTargets,
     private readonly drafts: DraftsService,
     private readonly parser: MessageParser,
+    private readonly slots: ComposingSlots,
     private readonly clock: Clock,
   ) {}
 
@@ -74,7 +76,8 @@ export class SendComposition {
 
   /** As `OutgoingMessages.compose`. */
   async compose({ row, message }: CheckedSend): Promise<DirectMessage> {
-    return { ...row, foreignHeader: false, ...(await this.outgoing.compose(message)) };
+    const composed = await this.outgoing.compose(message, (compose) => compose());
+    return { ...row, foreignHeader: false, ...composed };
   }
 
   /**
@@ -82,7 +85,11 @@ export class SendComposition {
    * @throws {InvalidInputError} if the input is not a message, has no recipients or is from another
    *   address
    */
-  async raw(account: AccountPrincipal, input: Buffer): Promise<DirectMessage> {
+  raw(account: AccountPrincipal, input: Buffer): Promise<DirectMessage> {
+    return this.slots.run(account.accountId, input.length, () => this.#raw(account, input));
+  }
+
+  async #raw(account: AccountPrincipal, input: Buffer): Promise<DirectMessage> {
     const at = this.clock.now();
     const id = newId();
     const from = ownAddress(account);

@@ -18,7 +18,6 @@ import {
 import { withBcc } from '../../formats/mime/with-bcc.ts';
 import { SentMirror } from '../outbox/record/sent-mirror.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
-import { ComposingSlots } from '../composing/composing-slots.ts';
 import { announcedBytes, readRaw } from './raw-body.ts';
 import { SendComposition, type SendRequest } from './send-composition.ts';
 import { sendFailure } from './send-failure.ts';
@@ -57,7 +56,6 @@ export class SendService {
 
   constructor(
     private readonly composition: SendComposition,
-    private readonly composingSlots: ComposingSlots,
     private readonly direct: DirectSends,
     private readonly sentMirror: SentMirror,
     private readonly keys: IdempotencyKeys,
@@ -81,10 +79,7 @@ export class SendService {
     const checked = await this.composition.check(account, body);
     const { bytes, files } = checked.message;
     return this.#sendSlots.run(account.accountId, bytes * ENCODED, isGone, async () => {
-      const message = await this.composingSlots.run(account.accountId, bytes, () =>
-        this.composition.compose(checked),
-      );
-      return this.#deliver(call, message, files);
+      return this.#deliver(call, await this.composition.compose(checked), files);
     });
   }
 
@@ -109,9 +104,7 @@ export class SendService {
         const idempotent = call.idempotent && { ...call.idempotent, body: { digest } };
         const known = await this.#known(account, idempotent);
         if (known) return known;
-        const message = await this.composingSlots.run(account.accountId, input.length, () =>
-          this.composition.raw(account, input),
-        );
+        const message = await this.composition.raw(account, input);
         return this.#deliver({ ...call, idempotent }, message, []);
       },
     );

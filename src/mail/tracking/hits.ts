@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { RateLimiterMemory, RateLimiterRes } from 'rate-limiter-flexible';
+import { Batcher } from '../../platform/base/concurrency/batcher.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { databaseTrouble } from '../../platform/database/health/database-trouble.ts';
 import { Database } from '../../platform/database/sql.ts';
-import { Batcher } from '../../platform/work/batcher.ts';
+import { outsideSpans } from '../../platform/tracing/spans.ts';
 import { type Hit, recordHits } from './record-hits.ts';
 
 /** Hits are counted up to 200 in a transaction, one transaction at a time. */
@@ -36,7 +37,7 @@ export interface Visitor {
 export class Hits implements BeforeApplicationShutdown {
   readonly #log = new Logger(Hits.name);
   readonly #pace = new RateLimiterMemory({ points: MOST_OF_ONE, duration: 1 });
-  readonly #waiting = new Batcher<Hit>((hits) => this.#count(hits), TOGETHER);
+  readonly #waiting = new Batcher<Hit>((hits) => outsideSpans(() => this.#count(hits)), TOGETHER);
   #size = 0;
   #stopping = false;
   #lost = 0;

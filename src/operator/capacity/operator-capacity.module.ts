@@ -4,7 +4,6 @@ import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts'
 import { Database } from '../../platform/database/sql.ts';
 import { AdminCapacityController } from './admin-capacity.controller.ts';
 import { OperatorCapacity } from './operator-capacity.ts';
-import { TableSamplesService } from './table-samples.service.ts';
 
 /** Sizes of tables, their growth, and how long the disk lasts. */
 @Module({
@@ -17,8 +16,7 @@ import { TableSamplesService } from './table-samples.service.ts';
         new OperatorCapacity(database, config, clock),
       inject: [Database, APP_CONFIG, Clock],
     },
-    TableSamplesService,
   ],
-  exports: [OperatorCapacity, TableSamplesService],
+  exports: [OperatorCapacity],
 })
 export class OperatorCapacityModule {}

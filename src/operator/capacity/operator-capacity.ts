@@ -3,7 +3,7 @@ import type { AppConfig } from '../../platform/config/app-config.ts';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import type { Database, Sql } from '../../platform/database/sql.ts';
 import type { Capacity, DiskForecast } from './capacity.ts';
-import { readDatabase, readHistory, readTables } from './capacity.repository.ts';
+import { readDatabase, readHistory, readTables, takeSample } from './capacity.repository.ts';
 import { retentionOf } from './retention.ts';
 
 const DAY_MS = 86_400_000;
@@ -43,6 +43,11 @@ export class OperatorCapacity {
   /** How full the disk is, without the sizes of tables. */
   async disk(sql: Sql): Promise<DiskForecast> {
     return (await this.#forecast(sql, this.clock.now())).disk;
+  }
+
+  /** Stores the sizes of all tables, at most once a day (UTC) however often it is called. */
+  async takeSample(): Promise<void> {
+    await takeSample(this.database, this.clock.now());
   }
 
   async #forecast(sql: Sql, now: Date) {

@@ -17,11 +17,9 @@ import { ConsoleApplicationsController } from './applications/applications.contr
 import { ConsoleAssetsController } from './assets.controller.ts';
 import { ConsoleAuditController } from './audit.controller.ts';
 import { ConsoleCapacityController } from './capacity.controller.ts';
-import { ConsoleCeilingsController } from './applications/ceilings.controller.ts';
 import { ConsoleJobsController } from './jobs.controller.ts';
 import { ConsoleLogLevelController } from './log-level.controller.ts';
 import { ConsoleMissingController } from './missing.controller.ts';
-import { ConsoleNewApplicationsController } from './applications/new-applications.controller.ts';
 import { ConsoleInstanceController } from './instance/instance.controller.ts';
 import { ConsoleOperatorTokensController } from './operators/operator-tokens.controller.ts';
 import { ConsoleOperatorsController } from './operators/operators.controller.ts';
@@ -57,9 +55,6 @@ import { ConsoleWebhooksController } from './webhooks.controller.ts';
     ConsoleTokensController,
     ConsoleAccountsController,
     ConsoleWebhooksController,
-    // The paths of these two would fit the next one, too.
-    ConsoleNewApplicationsController,
-    ConsoleCeilingsController,
     ConsoleApplicationsController,
     ConsoleCapacityController,
     ConsoleAuditController,

@@ -13,6 +13,9 @@ export function textIn(fields: Fields, name: string): string | undefined {
   return typeof value === 'string' ? value.trim().slice(0, LONGEST) || undefined : undefined;
 }
 
+/** The operator's reason (`reasonField`); `null` if there is none. */
+export const reasonIn = (fields: Fields): string | null => textIn(fields, 'reason') ?? null;
+
 /**
  * The value of a field that has a fixed list of values; `undefined` if it is empty.
  * @throws {InvalidInputError} for any other value, naming the list

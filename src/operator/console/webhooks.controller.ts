@@ -8,13 +8,14 @@ import { WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
 import { OperatorWebhooks } from '../webhooks/operator-webhooks.ts';
 import type { WebhookDetails } from '../webhooks/webhook-types.ts';
+import { type ConsoleAction, ConsoleActionsController } from './actions.controller.ts';
 import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage, viewerOf } from './console-response.ts';
 import { noticeIn, noticePath } from './notices.ts';
-import { actionPage, reasonField } from './pages/action.page.ts';
+import { reasonField } from './pages/action.page.ts';
 import { replayPage, titleOf, webhookPage, webhookPath } from './pages/webhook.page.ts';
 import { WEBHOOK_FILTERS, WEBHOOKS_PATH, webhooksPage } from './pages/webhooks.page.ts';
-import { choiceIn, type Fields, filterIn, positionIn, textIn } from './queries.ts';
+import { choiceIn, type Fields, filterIn, positionIn, reasonIn, textIn } from './queries.ts';
 
 const OUTCOMES = ['delivered', 'retry', 'dropped'] as const;
 const DEFAULT_SINCE_MS = 24 * 3_600_000;
@@ -49,13 +50,47 @@ const crumbsOf = (webhook: WebhookDetails) => [
   { path: webhookPath(webhook.id), label: titleOf(webhook) },
 ];
 
+const webhookActions = (
+  webhooks: OperatorWebhooks,
+): Readonly<Record<string, ConsoleAction<WebhookDetails>>> => ({
+  pause: {
+    ask: () => ({
+      title: 'Stop the deliveries?',
+      consequences:
+        'Nothing is delivered to this webhook until you or its owner activates it. Its events stay stored; those of the last 72 hours are delivered then.',
+      fields: reasonField('For the audit log.'),
+      button: 'Stop the deliveries',
+      danger: true,
+    }),
+    run: (actor, { id }, body) => webhooks.pause(actor, id, reasonIn(body)),
+    done: 'webhook-stopped',
+  },
+  activate: {
+    ask: () => ({
+      title: 'Activate this webhook?',
+      consequences:
+        'The receiver has to answer the challenge first. Then it gets the events of the last 72 hours that it missed.',
+      button: 'Activate',
+    }),
+    run: (actor, { id }) => webhooks.activate(actor, id),
+    done: 'webhook-activated',
+  },
+});
+
 /** Webhooks of all applications, their attempts, and actions on them. */
 @ConsolePages('webhooks')
-export class ConsoleWebhooksController {
+export class ConsoleWebhooksController extends ConsoleActionsController<WebhookDetails> {
   constructor(
     private readonly webhooks: OperatorWebhooks,
     private readonly clock: Clock,
-  ) {}
+  ) {
+    super({
+      section: 'webhooks',
+      find: (id) => webhooks.get(id),
+      placeOf: (webhook) => ({ path: webhookPath(webhook.id), crumbs: crumbsOf(webhook) }),
+      actions: webhookActions(webhooks),
+    });
+  }
 
   @Get()
   async list(@Query() query: Fields, @Res() response: Response): Promise<void> {
@@ -125,64 +160,5 @@ export class ConsoleWebhooksController {
     if (!which) throw new InvalidInputError('Name the event, or a time since when to replay');
     const { queued } = await this.webhooks.replay(actor, id, { which, dryRun: false });
     response.redirect(303, noticePath(webhookPath(id), 'events-replayed', queued));
-  }
-
-  @Get(':id/pause')
-  @OperatorAccess('operate')
-  async askPause(@Param('id') id: string, @Res() response: Response): Promise<void> {
-    const webhook = await this.webhooks.get(id);
-    const page = actionPage(viewerOf(response.req), {
-      section: 'webhooks',
-      title: 'Stop the deliveries?',
-      consequences:
-        'Nothing is delivered to this webhook until you or its owner activates it. Its events stay stored; those of the last 72 hours are delivered then.',
-      crumbs: crumbsOf(webhook),
-      path: `${webhookPath(id)}/pause`,
-      fields: reasonField('For the audit log.'),
-      button: 'Stop the deliveries',
-      danger: true,
-      back: webhookPath(id),
-    });
-    sendPage(response, page);
-  }
-
-  @Post(':id/pause')
-  @OperatorAccess('operate')
-  async pause(
-    @CurrentActor() actor: Actor,
-    @Param('id') id: string,
-    @Body() body: Fields,
-    @Res() response: Response,
-  ): Promise<void> {
-    await this.webhooks.pause(actor, id, textIn(body, 'reason') ?? null);
-    response.redirect(303, noticePath(webhookPath(id), 'webhook-stopped'));
-  }
-
-  @Get(':id/activate')
-  @OperatorAccess('operate')
-  async askActivate(@Param('id') id: string, @Res() response: Response): Promise<void> {
-    const webhook = await this.webhooks.get(id);
-    const page = actionPage(viewerOf(response.req), {
-      section: 'webhooks',
-      title: 'Activate this webhook?',
-      consequences:
-        'The receiver has to answer the challenge first. Then it gets the events of the last 72 hours that it missed.',
-      crumbs: crumbsOf(webhook),
-      path: `${webhookPath(id)}/activate`,
-      button: 'Activate',
-      back: webhookPath(id),
-    });
-    sendPage(response, page);
-  }
-
-  @Post(':id/activate')
-  @OperatorAccess('operate')
-  async activate(
-    @CurrentActor() actor: Actor,
-    @Param('id') id: string,
-    @Res() response: Response,
-  ): Promise<void> {
-    await this.webhooks.activate(actor, id);
-    response.redirect(303, noticePath(webhookPath(id), 'webhook-activated'));
   }
 }

@@ -1,51 +1,40 @@
-import type { Address } from '../../../platform/base/text/address.ts';
 import type { Sql } from '../../../platform/database/sql.ts';
 import type { TrackingWish } from '../../tracking/tracker.ts';
-import { peopleOf } from '../filters/people.ts';
+import {
+  assignments,
+  columnNames,
+  HEADER_COLUMNS,
+  type MessageHeaders,
+  messageRecords,
+  typedColumns,
+} from './message-row.ts';
 import type { Message } from '../message.entity.ts';
 import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /* SQL of drafts, in the caller's transaction. Drafts are rows of `message`. */
 
-export interface DraftVersionRow {
-  id: string;
+export interface DraftVersionRow extends MessageHeaders {
   accountId: string;
   threadId: string;
   version: number;
-  /** Differs for each version; with angle brackets. */
-  messageIdHeader: string | null;
-  from: Address[];
-  to: Address[];
-  cc: Address[];
-  bcc: Address[];
-  replyTo: Address[];
-  subject: string;
   body: string;
-  metadata: Record<string, string>;
   replyToMessageId: string | null;
   tracking: TrackingWish | null;
-  inReplyTo: string | null;
-  references: string[];
-  date: Date;
-  hasAttachments: boolean;
 }
+
+const COLUMNS = [...HEADER_COLUMNS, 'threadId', 'version', 'replyToMessageId', 'tracking'] as const;
 
 // The stored provider id belongs to the previous version, which the provider write will replace. It
 // is set to null here.
 const WRITE = `
-  insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
-    cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,
-    message_id_header, in_reply_to, reference_ids, metadata, version, reply_to_message_id, tracking, created_at,
-    updated_at)
-  values ($2, $1, null, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, false, false, $19, true, $13, $14, $15, $16, $17,
-    $18, $20, $6, $6)
-  on conflict (id) do update set provider_id = null, thread_id = excluded.thread_id, subject = excluded.subject,
-    snippet = excluded.snippet, date = excluded.date, from_addresses = excluded.from_addresses,
-    to_addresses = excluded.to_addresses, cc_addresses = excluded.cc_addresses, bcc_addresses = excluded.bcc_addresses,
-    reply_to_addresses = excluded.reply_to_addresses, participants = excluded.participants,
-    message_id_header = excluded.message_id_header, in_reply_to = excluded.in_reply_to,
-    reference_ids = excluded.reference_ids, metadata = excluded.metadata, version = excluded.version,
-    reply_to_message_id = excluded.reply_to_message_id, tracking = excluded.tracking, has_attachments = excluded.has_attachments, updated_at = excluded.updated_at`;
+  insert into message (account_id, provider_id, unread, starred, draft, created_at, updated_at, ${columnNames(COLUMNS)})
+  select $1, null, false, false, true, x.date, x.date, ${columnNames(COLUMNS, 'x')}
+  from jsonb_to_recordset($2::jsonb) x(${typedColumns(COLUMNS)})
+  on conflict (id) do update set provider_id = null, updated_at = excluded.updated_at,
+    ${assignments(
+      COLUMNS.filter((column) => column !== 'id'),
+      'excluded',
+    )}`;
 const WRITE_BODY = `
   insert into message_body (message_id, body) values ($1, $2)
   on conflict (message_id) do update set body = excluded.body, headers = null`;
@@ -59,27 +48,8 @@ const ENTER_DRAFTS = `
  * @param snippet the beginning of its text
  */
 export async function writeDraft(sql: Sql, draft: DraftVersionRow, snippet: string): Promise<void> {
-  const { accountId, id, threadId, date } = draft;
-  const lists = [draft.from, draft.to, draft.cc, draft.bcc];
-  await sql.query(WRITE, [
-    accountId,
-    id,
-    threadId,
-    draft.subject,
-    snippet,
-    date,
-    ...lists.map((list) => JSON.stringify(list)),
-    JSON.stringify(draft.replyTo),
-    peopleOf(draft),
-    draft.messageIdHeader,
-    draft.inReplyTo,
-    draft.references,
-    JSON.stringify(draft.metadata),
-    draft.version,
-    draft.replyToMessageId,
-    draft.hasAttachments,
-    draft.tracking && JSON.stringify(draft.tracking),
-  ]);
+  const { accountId, id, date } = draft;
+  await sql.query(WRITE, [accountId, messageRecords([{ ...draft, snippet }], COLUMNS)]);
   await sql.query(WRITE_BODY, [id, draft.body]);
   await sql.query(ENTER_DRAFTS, [accountId, id, date]);
 }

@@ -1,58 +1,47 @@
-import type { Address } from '../../../platform/base/text/address.ts';
 import { columnsOf, type Sql } from '../../../platform/database/sql.ts';
-import { peopleOf } from '../filters/people.ts';
+import {
+  BODIES,
+  bodiesOf,
+  columnNames,
+  type CompletedMessage,
+  HEADER_COLUMNS,
+  messageRecords,
+  typedColumns,
+} from './message-row.ts';
 
 /*
  * SQL of messages from the provider, in the caller's transaction. The number of statements does not
  * depend on the number of rows.
  */
 
-export interface NewMessageRow {
-  id: string;
+export interface NewMessageRow extends CompletedMessage {
   /** `null` for a sent message that the provider has not reported yet. */
   providerId: string | null;
   threadId: string;
-  subject: string;
-  snippet: string;
-  date: Date;
-  from: readonly Address[];
-  to: readonly Address[];
-  cc: readonly Address[];
-  bcc: readonly Address[];
-  replyTo: readonly Address[];
   unread: boolean;
   starred: boolean;
-  hasAttachments: boolean;
   draft: boolean;
   /** True if the content is fetched later. */
   listed: boolean;
-  messageIdHeader: string | null;
-  inReplyTo: string | null;
-  references: readonly string[];
-  metadata: Readonly<Record<string, string>>;
-  body: string;
-  headers: string | null;
-  warnings: readonly string[];
 }
 
+const NEW_COLUMNS = [
+  ...HEADER_COLUMNS,
+  'providerId',
+  'threadId',
+  'unread',
+  'starred',
+  'draft',
+  'listed',
+] as const;
+
 const INSERT = `
-  with given as (
-    select * from jsonb_to_recordset($2::jsonb) x(
-      id uuid, provider_id text, thread_id uuid, subject text, snippet text, date timestamptz, from_addresses jsonb,
-      to_addresses jsonb, cc_addresses jsonb, bcc_addresses jsonb, reply_to_addresses jsonb, participants text[], unread boolean,
-      starred boolean, has_attachments boolean, draft boolean, listed boolean, message_id_header text, in_reply_to text,
-      reference_ids text[], metadata jsonb)),
+  with given as (select * from jsonb_to_recordset($2::jsonb) x(${typedColumns(NEW_COLUMNS)})),
   written as (
-    insert into message (id, account_id, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses,
-      cc_addresses, bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft,
-      listed, message_id_header, in_reply_to, reference_ids, metadata, created_at, updated_at)
-    select id, $1, provider_id, thread_id, subject, snippet, date, from_addresses, to_addresses, cc_addresses,
-      bcc_addresses, reply_to_addresses, participants, unread, starred, has_attachments, draft, listed, message_id_header,
-      in_reply_to, reference_ids, metadata, $3, $3
-    from given)
+    insert into message (account_id, created_at, updated_at, ${columnNames(NEW_COLUMNS)})
+    select $1, $3, $3, ${columnNames(NEW_COLUMNS)} from given)
   insert into message_body (message_id, body, headers, warnings)
-  select x.id, x.body, x.headers, x.warnings::jsonb
-  from unnest($4::uuid[], $5::text[], $6::text[], $7::text[]) x(id, body, headers, warnings)`;
+  select x.id, x.body, x.headers, x.warnings::jsonb from ${BODIES}`;
 
 /** Inserts messages with their bodies. Their threads must exist already. */
 export async function insertMessages(
@@ -62,36 +51,8 @@ export async function insertMessages(
   at: Date,
 ): Promise<void> {
   if (messages.length === 0) return;
-  const rows = messages.map((message) => ({
-    id: message.id,
-    provider_id: message.providerId,
-    thread_id: message.threadId,
-    subject: message.subject,
-    snippet: message.snippet,
-    date: message.date,
-    from_addresses: message.from,
-    to_addresses: message.to,
-    cc_addresses: message.cc,
-    bcc_addresses: message.bcc,
-    reply_to_addresses: message.replyTo,
-    participants: peopleOf(message),
-    unread: message.unread,
-    starred: message.starred,
-    has_attachments: message.hasAttachments,
-    draft: message.draft,
-    listed: message.listed,
-    message_id_header: message.messageIdHeader,
-    in_reply_to: message.inReplyTo,
-    reference_ids: message.references,
-    metadata: message.metadata,
-  }));
-  await sql.query(INSERT, [
-    accountId,
-    JSON.stringify(rows),
-    at,
-    ...columnsOf(messages, 'id', 'body', 'headers'),
-    messages.map(({ warnings }) => JSON.stringify(warnings)),
-  ]);
+  const records = messageRecords(messages, NEW_COLUMNS);
+  await sql.query(INSERT, [accountId, records, at, ...bodiesOf(messages)]);
 }
 
 /** The provider's current state of a mirrored message. */

@@ -1,16 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { monotonicMs } from '../../../platform/base/time/clock.ts';
+import { Batcher, type BatcherOptions } from '../../../platform/base/concurrency/batcher.ts';
 import { KeyedLimit } from '../../../platform/base/concurrency/keyed-limit.ts';
 import { databaseTrouble } from '../../../platform/database/health/database-trouble.ts';
 import { outsideSpans } from '../../../platform/tracing/spans.ts';
 import { currentTraceparent } from '../../../platform/tracing/traceparent.ts';
 import { type NewOutboxMessage, OutboxRepository } from '../outbox.repository.ts';
 
-/** Statements that run at a time: while one waits for the disk, the next is assembled. */
-const MOST_RUNNING = 2;
-const MOST_MESSAGES = 100;
-/** MIME bytes of one statement. A larger message is stored alone. */
-const MOST_BYTES = 4 * 1024 * 1024;
 /**
  * While the database is unreachable, a message fails after this wait, like a request that waits
  * this long for a connection.
@@ -46,14 +42,26 @@ interface Waiting {
 }
 
 /**
+ * Two statements run at a time: while one waits for the disk, the next is assembled. A statement
+ * stores 4 MiB of MIME bytes at most, or one larger message.
+ */
+const STATEMENTS: BatcherOptions<Waiting> = {
+  most: 100,
+  parallel: 2,
+  delayMs: 0,
+  size: { of: ({ message }) => message.mime.length, most: 4 * 1024 * 1024 },
+};
+
+/**
  * Stores new messages in batches. Messages that arrive while statements are running share the next
  * statement and its commit. Otherwise a message is stored at once.
  */
 @Injectable()
 export class OutboxIntake {
-  #waiting: Waiting[] = [];
-  #running = 0;
-  #planned = false;
+  readonly #statements = new Batcher<Waiting>(
+    (batch) => outsideSpans(() => this.#write(batch)),
+    STATEMENTS,
+  );
   /** Error of the last statement if the database was unreachable, else `null`. */
   #away: unknown = null;
   readonly #waitingForAccount = new KeyedLimit(MOST_WAITING_OF_ACCOUNT);
@@ -71,46 +79,18 @@ export class OutboxIntake {
       // The batch that stores the message serves several traces.
       const traceparent = currentTraceparent();
       const traced = traceparent === null ? message : { ...message, traceparent };
-      this.#waiting.push({ message: traced, since: monotonicMs(), resolve, reject });
-      this.#plan();
+      this.#statements.add({ message: traced, since: monotonicMs(), resolve, reject });
     });
-  }
-
-  #plan(): void {
-    if (this.#planned || this.#running >= MOST_RUNNING || this.#waiting.length === 0) return;
-    this.#planned = true;
-    // Wait for everything that arrives in this iteration of the event loop.
-    setImmediate(() => {
-      this.#planned = false;
-      outsideSpans(() => this.#start());
-    });
-  }
-
-  #start(): void {
-    const batch = this.#take();
-    if (batch.length === 0) return;
-    this.#running += 1;
-    void this.#write(batch).then(() => {
-      this.#running -= 1;
-      if (this.#away !== null) this.#giveUp(this.#away);
-      this.#plan();
-    });
-    this.#plan();
-  }
-
-  #take(): Waiting[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { message } of this.#waiting) {
-      bytes += message.mime.length;
-      if (count > 0 && (count === MOST_MESSAGES || bytes > MOST_BYTES)) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
   }
 
   /** Never rejects. */
   async #write(batch: Waiting[]): Promise<void> {
+    const timely = this.#away === null ? batch : this.#withoutLate(batch, this.#away);
+    if (timely.length > 0) await this.#insert(timely);
+  }
+
+  /** Never rejects. */
+  async #insert(batch: Waiting[]): Promise<void> {
     try {
       const stored = await this.repository.insertTogether(batch.map(({ message }) => message));
       this.#away = null;
@@ -128,8 +108,8 @@ export class OutboxIntake {
       }
       // The statement has stored nothing. Halve the batch until the message that fails is alone.
       const middle = batch.length >> 1;
-      await this.#write(batch.slice(0, middle));
-      await this.#write(batch.slice(middle));
+      await this.#insert(batch.slice(0, middle));
+      await this.#insert(batch.slice(middle));
     }
   }
 
@@ -137,10 +117,10 @@ export class OutboxIntake {
     return this.#waitingForAccount.run(message.accountId, () => this.repository.insert(message));
   }
 
-  #giveUp(error: unknown): void {
+  /** Fails messages that have waited too long for an unreachable database. @returns the others */
+  #withoutLate(batch: Waiting[], error: unknown): Waiting[] {
     const before = monotonicMs() - PATIENCE_MS;
-    const late = this.#waiting.filter(({ since }) => since < before);
-    this.#waiting = this.#waiting.filter(({ since }) => since >= before);
-    for (const { reject } of late) reject(error);
+    for (const { since, reject } of batch) if (since < before) reject(error);
+    return batch.filter(({ since }) => since >= before);
   }
 }

@@ -3,7 +3,6 @@ import type { AccountPrincipal } from '../../../platform/auth/principal.ts';
 import type { SendRoute } from '../../../job-statuses/job-status.ts';
 import type { RateGateDelay } from '../../../platform/work/gates/rate-gates.ts';
 import { RelayRoutes } from '../../relay/relay-routes.ts';
-import { ComposingSlots } from '../../composing/composing-slots.ts';
 import { OutboxPreparation, type OutboxRequest } from './outbox-preparation.ts';
 import { type NewOutboxMessage, OutboxRepository } from '../outbox.repository.ts';
 import { isFromItself } from '../../../formats/mime/sender-identity.ts';
@@ -33,18 +32,13 @@ export class OutboxPlanner {
   constructor(
     private readonly preparation: OutboxPreparation,
     private readonly repository: OutboxRepository,
-    private readonly composingSlots: ComposingSlots,
     private readonly relays: RelayRoutes,
   ) {}
 
   /** @throws {InvalidInputError} in the same cases as the real request */
   async plan(account: AccountPrincipal, request: OutboxRequest): Promise<OutboxPlan> {
     const checked = await this.preparation.check(account, request);
-    const { mime, ...message } = await this.composingSlots.run(
-      account.accountId,
-      checked.message.bytes,
-      () => this.preparation.compose(checked),
-    );
+    const { mime, ...message } = await this.preparation.compose(checked, (compose) => compose());
     const [relayAvailable, delay] = await Promise.all([
       isFromItself(message.envelope.from, account) && this.relays.isOpen(account),
       this.repository.accountDelay(account.accountId),

@@ -157,8 +157,13 @@ export class OutboxPreparation {
   }
 
   /** As `OutgoingMessages.compose`. */
-  async compose<T extends ComposedMessage>({ row, message }: CheckedOutbox<T>): Promise<T> {
-    return { ...row, ...(await this.outgoing.compose(message)) } as T;
+  compose<T extends ComposedMessage, R>(
+    { row, message }: CheckedOutbox<T>,
+    work: (compose: () => Promise<T>) => Promise<R>,
+  ): Promise<R> {
+    return this.outgoing.compose(message, (compose) =>
+      work(async () => ({ ...row, ...(await compose()) }) as T),
+    );
   }
 }
 

@@ -57,6 +57,7 @@ describe('JointLookUp', () => {
     asked[1]?.answer(lengths(['b']));
     await answers[1];
     await turn();
+    await turn();
     expect(asked.map(({ keys }) => keys)).toEqual([['a'], ['b'], ['c', 'd']]);
     asked[0]?.answer(lengths(['a']));
     asked[2]?.answer(lengths(['c', 'd']));

@@ -22,7 +22,8 @@ export type OrNull<R> = { [P in keyof R]: R[P] | null };
 
 type Columns<E> = {
   [P in keyof E & string as E[P] extends Related | null | undefined ? `${P}Id` : P]:
-    Value<NonNullable<E[P]>> | (undefined extends E[P] ? null : never);
+    | Value<NonNullable<E[P]>>
+    | (undefined extends E[P] ? null : never);
 };
 
 /** A row that another one refers to. */

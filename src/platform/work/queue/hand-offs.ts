@@ -1,18 +1,19 @@
 import { Logger } from '@nestjs/common';
 import type { ClaimedRow } from './dispatcher.ts';
 import type { SqlPool } from '../../database/sql.ts';
-import { Batcher, type BatcherOptions } from '../batcher.ts';
+import { Batcher } from '../../base/concurrency/batcher.ts';
+import { outsideSpans } from '../../tracing/spans.ts';
 import { MOST_PER_CLAIM } from './claim-statement.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import type { WorkerIdentity } from '../workers/worker-identity.ts';
 
 /** The effect of a run waits for its marker, so a marker waits only briefly for others. */
-const HANDOFF_BATCH: BatcherOptions = { most: 400, parallel: 2, delayMs: 5 };
+const HANDOFF_BATCH = { most: 400, parallel: 2, delayMs: 5 };
 /**
  * All rows of a claim ask to be loaded at the same time, so a short wait is enough. Loading takes
  * as long as a claim, so one statement at a time keeps up with the claims.
  */
-const LOAD_BATCH: BatcherOptions = { most: MOST_PER_CLAIM, parallel: 1, delayMs: 1 };
+const LOAD_BATCH = { most: MOST_PER_CLAIM, parallel: 1, delayMs: 1 };
 
 /** The part of a run that concerns its hand-off. */
 export interface HandedRun {
@@ -58,8 +59,14 @@ interface LoadedRow {
  */
 export class HandOffs<R extends HandedRun> {
   readonly #log: Logger;
-  readonly #loads = new Batcher<LoadRequest<R>>((items) => this.#load(items), LOAD_BATCH);
-  readonly #marks = new Batcher<HandOffRequest<R>>((items) => this.#mark(items), HANDOFF_BATCH);
+  readonly #loads = new Batcher<LoadRequest<R>>(
+    (items) => outsideSpans(() => this.#load(items)),
+    LOAD_BATCH,
+  );
+  readonly #marks = new Batcher<HandOffRequest<R>>(
+    (items) => outsideSpans(() => this.#mark(items)),
+    HANDOFF_BATCH,
+  );
 
   /** @param queue name of the queue, for log lines */
   constructor(

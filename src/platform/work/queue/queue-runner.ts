@@ -4,8 +4,8 @@ import { monotonicMs } from '../../base/time/clock.ts';
 import { type AnyDispatcher, type LateRow, type Lease, PostponedError } from './dispatcher.ts';
 import { databaseTrouble } from '../../database/health/database-trouble.ts';
 import type { SqlPool } from '../../database/sql.ts';
-import { traceparentOf } from '../../tracing/spans.ts';
-import { Batcher } from '../batcher.ts';
+import { outsideSpans, traceparentOf } from '../../tracing/spans.ts';
+import { Batcher } from '../../base/concurrency/batcher.ts';
 import { ClaimComparison } from './claim-comparison.ts';
 import { ClaimPace, PAUSE_MS } from './claim-pace.ts';
 import {
@@ -64,7 +64,7 @@ export class QueueRunner {
   readonly #handOffs: HandOffs<Run>;
   readonly #comparison: ClaimComparison;
   readonly #endings = new Batcher<Ending & { run: Run }>(
-    (items) => this.#settle(items),
+    (items) => outsideSpans(() => this.#settle(items)),
     SETTLE_BATCH,
   );
   #active = false;

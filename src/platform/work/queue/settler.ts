@@ -3,7 +3,6 @@ import { Logger } from '@nestjs/common';
 import type { AnyDispatcher, ClaimedRow, Next, Outcome, Settled } from './dispatcher.ts';
 import { databaseTrouble } from '../../database/health/database-trouble.ts';
 import type { SqlPool } from '../../database/sql.ts';
-import type { BatcherOptions } from '../batcher.ts';
 import { RateGateSignals } from '../gates/rate-gate-signals.ts';
 import type { QueueStatements } from './queue-statements.ts';
 import { backoff } from './backoff.ts';
@@ -29,7 +28,7 @@ export interface Ending {
  * second one would need one more connection of each, on which every statement is planned again.
  * While the database is unavailable, the batch is repeated.
  */
-export const SETTLE_BATCH: BatcherOptions = { most: 400, parallel: 1, delayMs: 40 };
+export const SETTLE_BATCH = { most: 400, parallel: 1, delayMs: 40 };
 /**
  * How often a batch is tried before its rows are written one by one, and how often a row is tried
  * before it stays claimed.

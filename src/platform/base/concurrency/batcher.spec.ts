@@ -47,6 +47,7 @@ describe('Batcher', () => {
     expect(sizes()).toEqual([2]);
     end(0);
     await turn();
+    await turn();
     expect(sizes()).toEqual([2, 1]);
   });
 
@@ -74,7 +75,25 @@ describe('Batcher', () => {
     add(1);
     end(0);
     await turn();
+    await turn();
     expect(sizes()).toEqual([50, 50, 2]);
+  });
+
+  it('bounds the total size of the items of a call, and handles a larger item alone', async () => {
+    const calls: number[][] = [];
+    const batcher = new Batcher<number>(
+      (items) => {
+        calls.push(items);
+        return Promise.resolve();
+      },
+      { most: 4, parallel: 9, delayMs: 0, size: { of: (item) => item, most: 10 } },
+    );
+    for (const item of [6, 4, 11]) batcher.add(item);
+    await turn();
+    expect(calls).toEqual([[6, 4], [11]]);
+    for (const item of [3, 8, 1, 1]) batcher.add(item);
+    await turn();
+    expect(calls.slice(2)).toEqual([[3], [8, 1, 1]]);
   });
 
   it('handles all items when drained, including items that wait for others', async () => {
