@@ -1,3 +1,11 @@
+import {
+  BO,
+  eventCalls,
+  START,
+  type ShownEvent,
+  weekly,
+  when,
+} from '../support/company-calendar.ts';
 import { subscribe } from '../support/connect.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { deliver } from '../support/deliver.ts';
@@ -6,19 +14,9 @@ import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 
-const START = 1_900_058_400;
-const zone = { start_timezone: 'Europe/Berlin', end_timezone: 'Europe/Berlin' };
-const when = { start_time: START, end_time: START + 3600, ...zone };
-const BO = { email: 'bo@elsewhere.test', name: 'Bo', status: 'noreply' };
-const weekly = {
-  when,
-  recurrence: { rrule: ['RRULE:FREQ=WEEKLY;COUNT=5'], timezone: 'Europe/Berlin' },
-};
-
 type Ada = Awaited<ReturnType<GoogleWorldFixture['connect']>>;
-type Shown = { id: string; title: string; status: string };
 
-describe('calendars and contacts of a Google account', () => {
+describe('calendars of a Google account', () => {
   let server: TestApp;
   let application: TestApplication;
   let google: GoogleWorldFixture;
@@ -42,29 +40,12 @@ describe('calendars and contacts of a Google account', () => {
     ada = await google.connect(application);
   });
 
-  const api = (...given: Parameters<Ada['account']['api']>) => ada.account.api(...given);
-  const post = (fields: object, query = '') =>
-    api('post', `/events${query}`, {
-      calendar_id: ada.account.calendarId,
-      title: 'Review',
-      when,
-      ...fields,
-    });
-  const create = async (fields: object, query = ''): Promise<string> =>
-    ada.account.written(await post(fields, query));
-  const change = async (id: string, query: string, fields: object) =>
-    ada.account.written(await api('put', `/events/${id}${query}`, fields));
+  const { api, change, create, ownMails, post, titles } = eventCalls(() => ada.account);
   const cancel = async (id: string, query: string) => {
     const { job_status_id: job } = await api('delete', `/events/${id}${query}`);
     expect(await ada.account.outcome(job)).toMatchObject({ status: 'successful' });
   };
-  const titles = async (query = ''): Promise<string[]> =>
-    ((await api('get', `/events${query}`)) as Shown[]).map(({ title }) => title);
   const mails = () => google.stub.calendars.mails.map(({ kind, to }) => `${kind} ${to}`);
-  const ownMails = async () =>
-    ((await api('get', '/job-statuses?limit=100')) as { action: string }[]).filter(({ action }) =>
-      ['notify_participants', 'send_invitation', 'send_rsvp'].includes(action),
-    );
 
   it('writes events to Google, which mails each participant once', async () => {
     const id = await create({ participants: [BO] }, '?notify_participants=true');
@@ -124,7 +105,7 @@ describe('calendars and contacts of a Google account', () => {
     await create({ title: 'Weekly', ...weekly });
     const [series] = ada.eventsAtGoogle();
     const expanded = `?expand_recurring=true&starts_after=${START - 1}&ends_before=${START + 6 * 604_800}`;
-    const instances = (await api('get', `/events${expanded}`)) as Shown[];
+    const instances = (await api('get', `/events${expanded}`)) as ShownEvent[];
     expect(instances).toHaveLength(5);
     await change(instances[1]!.id, '', { title: 'Ours' });
     const at = (n: number) =>
@@ -193,66 +174,5 @@ describe('calendars and contacts of a Google account', () => {
     await bert.account.sync();
     const [asked] = (await bert.account.api('get', '/events')) as object[];
     expect(asked).toMatchObject({ participants: [{ email: ada.email, status: 'yes' }] });
-  });
-
-  it('creates a meeting with an event', async () => {
-    const conferencing = { provider: 'Google Meet', autocreate: {} };
-    const id = await create({ conferencing });
-    const [{ hangoutLink }] = ada.eventsAtGoogle();
-    const shown = await api('get', `/events/${id}`);
-    expect(shown.conferencing).toMatchObject({
-      provider: 'Google Meet',
-      details: { url: hangoutLink },
-    });
-    await change(id, '', { title: 'Renamed' });
-    await ada.account.sync();
-    expect((await api('get', `/events/${id}`)).conferencing).toEqual(shown.conferencing);
-  });
-
-  it('knows when people are busy who have no account', async () => {
-    const email = `colleague-${ada.email}`;
-    google.stub.addUser(email);
-    const busy = { start: { date: '2030-03-18' }, end: { date: '2030-03-19' } };
-    await ada.web('GET', '/calendar/v3/users/me/calendarList');
-    const calendar = google.stub.calendars.all.get(email)!;
-    const { event } = ada.calendarAtGoogle.put(
-      (await ada.webEvent('POST', '', { ...busy, transparency: 'transparent' })) as never,
-    );
-    calendar.put({ ...event, transparency: 'opaque' });
-    const free = await api('post', '/calendars/free-busy', {
-      start_time: START - 86_400,
-      end_time: START + 86_400,
-      emails: [email],
-    });
-    expect(free).toMatchObject([{ email, time_slots: [{ status: 'busy' }] }]);
-  });
-
-  it('creates, changes and deletes contacts at Google, and shows what was changed there', async () => {
-    const { contacts } = google.stub.world.users.get(ada.email)!;
-    const alive = () => [...contacts.people.values()].filter(({ isDeleted }) => !isDeleted);
-    const sent = {
-      given_name: 'Grace',
-      surname: 'Hopper',
-      emails: [{ type: 'work', email: 'grace@example.test' }],
-    };
-    const created = await api('post', '/contacts', sent);
-    await ada.account.written(created);
-    expect(alive()).toMatchObject([{ fields: { names: [{ familyName: 'Hopper' }] } }]);
-    const path = `/contacts/${created.id}`;
-    await ada.account.written(await api('put', path, { surname: 'Murray' }));
-    await ada.account.syncContacts();
-    expect(await api('get', path)).toMatchObject({ ...sent, surname: 'Murray' });
-    const resourceName = alive()[0]?.resourceName;
-    const { etag } = await ada.web('GET', `/v1/${resourceName}?personFields=names`);
-    const nicknames = [{ value: 'Amazing' }];
-    await ada.web('PATCH', `/v1/${resourceName}:updateContact?updatePersonFields=nicknames`, {
-      etag,
-      nicknames,
-    });
-    await ada.account.syncContacts();
-    expect(await api('get', path)).toMatchObject({ surname: 'Murray', nickname: 'Amazing' });
-    const { job_status_id: job } = await api('delete', path);
-    expect(await ada.account.outcome(job)).toMatchObject({ status: 'successful' });
-    expect(alive()).toEqual([]);
   });
 });

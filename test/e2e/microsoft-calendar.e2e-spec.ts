@@ -1,22 +1,21 @@
+import {
+  BO,
+  eventCalls,
+  START,
+  type ShownEvent,
+  weekly,
+  when,
+} from '../support/company-calendar.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
 import { MicrosoftWorldFixture } from '../support/microsoft-world.ts';
 import { expectDocumented } from '../support/remote-stub/remote-stub.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 
-const START = 1_900_058_400;
 const WEEK = 604_800;
-const zone = { start_timezone: 'Europe/Berlin', end_timezone: 'Europe/Berlin' };
-const when = { start_time: START, end_time: START + 3600, ...zone };
-const BO = { email: 'bo@elsewhere.test', name: 'Bo', status: 'noreply' };
-const weekly = {
-  when,
-  recurrence: { rrule: ['RRULE:FREQ=WEEKLY;COUNT=5'], timezone: 'Europe/Berlin' },
-};
 
 type Ada = Awaited<ReturnType<MicrosoftWorldFixture['connect']>>;
-type Shown = { id: string; title: string; status: string };
 
-describe('calendars and contacts of a Microsoft account', () => {
+describe('calendars of a Microsoft account', () => {
   let server: TestApp;
   let application: TestApplication;
   let microsoft: MicrosoftWorldFixture;
@@ -38,26 +37,9 @@ describe('calendars and contacts of a Microsoft account', () => {
     ada = await microsoft.connect(application);
   });
 
-  const api = (...given: Parameters<Ada['account']['api']>) => ada.account.api(...given);
-  const post = (fields: object, query = '') =>
-    api('post', `/events${query}`, {
-      calendar_id: ada.account.calendarId,
-      title: 'Review',
-      when,
-      ...fields,
-    });
-  const create = async (fields: object, query = ''): Promise<string> =>
-    ada.account.written(await post(fields, query));
-  const change = async (id: string, query: string, fields: object) =>
-    ada.account.written(await api('put', `/events/${id}${query}`, fields));
-  const titles = async (query = ''): Promise<string[]> =>
-    ((await api('get', `/events${query}`)) as Shown[]).map(({ title }) => title);
+  const { api, change, create, ownMails, post, titles } = eventCalls(() => ada.account);
   const mails = () =>
     microsoft.stub.world.meetingMails.map(({ kind, to }) => `${kind} ${to.join(' ')}`);
-  const ownMails = async () =>
-    ((await api('get', '/job-statuses?limit=100')) as { action: string }[]).filter(({ action }) =>
-      ['notify_participants', 'send_invitation', 'send_rsvp'].includes(action),
-    );
 
   it('writes events to Microsoft, which mails each participant once', async () => {
     const id = await create({ participants: [BO], description: 'One\ntwo' });
@@ -112,7 +94,7 @@ describe('calendars and contacts of a Microsoft account', () => {
     await create({ title: 'Weekly', ...weekly });
     const [series] = ada.eventsAtMicrosoft();
     const expanded = `?expand_recurring=true&starts_after=${START - 1}&ends_before=${START + 6 * WEEK}`;
-    const shown = (await api('get', `/events${expanded}`)) as Shown[];
+    const shown = (await api('get', `/events${expanded}`)) as ShownEvent[];
     expect(shown).toHaveLength(5);
     await change(shown[1]!.id, '', { title: 'Ours' });
     const window = 'startDateTime=2030-01-01T00:00:00Z&endDateTime=2031-01-01T00:00:00Z';
@@ -122,7 +104,7 @@ describe('calendars and contacts of a Microsoft account', () => {
     await ada.account.sync();
     expect(await titles(expanded)).toEqual(['Weekly', 'Ours', 'Theirs', 'Weekly']);
     await ada.account.sync();
-    const last = (await api('get', `/events${expanded}`)) as Shown[];
+    const last = (await api('get', `/events${expanded}`)) as ShownEvent[];
     const { job_status_id: job } = await api('delete', `/events/${last[3]!.id}`);
     expect(await ada.account.outcome(job)).toMatchObject({ status: 'successful' });
     await ada.account.sync();
@@ -160,66 +142,5 @@ describe('calendars and contacts of a Microsoft account', () => {
     await bert.account.sync();
     const [asked] = (await bert.account.api('get', '/events')) as object[];
     expect(asked).toMatchObject({ participants: [{ email: ada.email, status: 'yes' }] });
-  });
-
-  it('creates a Teams meeting with an event', async () => {
-    const id = await create({ conferencing: { provider: 'Microsoft Teams', autocreate: {} } });
-    const [{ joinUrl } = { joinUrl: '' }] = ada.eventsAtMicrosoft();
-    const shown = await api('get', `/events/${id}`);
-    expect(shown.conferencing).toMatchObject({
-      provider: 'Microsoft Teams',
-      details: { url: joinUrl },
-    });
-    await change(id, '', { title: 'Renamed' });
-    await ada.account.sync();
-    expect((await api('get', `/events/${id}`)).conferencing).toEqual(shown.conferencing);
-  });
-
-  it('knows when people are busy who have no account', async () => {
-    const email = `colleague-${ada.email}`;
-    const { calendars } = microsoft.stub.addUser(email);
-    await ada.outlook('POST', 'events', {
-      subject: 'Busy',
-      start: { dateTime: '2030-03-18T10:00:00', timeZone: 'UTC' },
-      end: { dateTime: '2030-03-18T11:00:00', timeZone: 'UTC' },
-    });
-    calendars.add(calendars.defaultCalendar.id, ada.eventsAtMicrosoft()[0]!, {
-      organizer: { name: '', address: email },
-      isOrganizer: true,
-      response: 'organizer',
-    });
-    const free = await api('post', '/calendars/free-busy', {
-      start_time: START - 86_400,
-      end_time: START + 86_400,
-      emails: [email],
-    });
-    expect(free).toMatchObject([{ email, time_slots: [{ status: 'busy' }] }]);
-  });
-
-  it('creates, changes and deletes contacts at Microsoft, and shows what was changed there', async () => {
-    const store = ada.contactsAtMicrosoft;
-    const alive = () => store.contactsIn(store.defaultFolder.id);
-    const sent = {
-      given_name: 'Grace',
-      surname: 'Hopper',
-      emails: [{ type: 'work', email: 'grace@example.test' }],
-    };
-    const created = await api('post', '/contacts', sent);
-    await ada.account.written(created);
-    expect(alive()).toMatchObject([{ fields: { surname: 'Hopper' } }]);
-    const path = `/contacts/${created.id}`;
-    await ada.account.written(await api('put', path, { surname: 'Murray' }));
-    await ada.account.syncContacts();
-    expect(await api('get', path)).toMatchObject({ ...sent, surname: 'Murray' });
-    await ada.outlook('PATCH', `contacts/${alive()[0]!.immutableId}`, { nickName: 'Amazing' });
-    await ada.account.syncContacts();
-    expect(await api('get', path)).toMatchObject({
-      ...sent,
-      surname: 'Murray',
-      nickname: 'Amazing',
-    });
-    const { job_status_id: job } = await api('delete', path);
-    expect(await ada.account.outcome(job)).toMatchObject({ status: 'successful' });
-    expect(alive()).toEqual([]);
   });
 });

@@ -7,7 +7,7 @@ import { CompletenessService } from '../../sync/completeness/completeness.servic
 import { type AccountDetail, ACCOUNT_HEALTHS } from '../accounts/account-health.ts';
 import { OperatorAccounts } from '../accounts/operator-accounts.ts';
 import { SignInLinksService } from '../accounts/sign-in-links.service.ts';
-import { type ConsoleAction, ConsoleActionsController } from './actions.controller.ts';
+import { type ConsoleAction, ActionPages } from './action-pages.ts';
 import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage, viewerOf } from './console-response.ts';
 import { counted } from './kit/figures.ts';
@@ -71,7 +71,7 @@ function accountActions(
 
 /** Accounts of all applications by health, and actions on them. */
 @ConsolePages('accounts')
-export class ConsoleAccountsController extends ConsoleActionsController<AccountDetail> {
+export class ConsoleAccountsController extends ActionPages<AccountDetail> {
   constructor(
     private readonly accounts: OperatorAccounts,
     links: SignInLinksService,

@@ -8,7 +8,7 @@ import { WEBHOOK_STATES } from '../../platform/webhooks/webhook-state.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
 import { OperatorWebhooks } from '../webhooks/operator-webhooks.ts';
 import type { WebhookDetails } from '../webhooks/webhook-types.ts';
-import { type ConsoleAction, ConsoleActionsController } from './actions.controller.ts';
+import { type ConsoleAction, ActionPages } from './action-pages.ts';
 import { ConsolePages } from './console-page.decorator.ts';
 import { sendPage, viewerOf } from './console-response.ts';
 import { noticeIn, noticePath } from './notices.ts';
@@ -79,7 +79,7 @@ const webhookActions = (
 
 /** Webhooks of all applications, their attempts, and actions on them. */
 @ConsolePages('webhooks')
-export class ConsoleWebhooksController extends ConsoleActionsController<WebhookDetails> {
+export class ConsoleWebhooksController extends ActionPages<WebhookDetails> {
   constructor(
     private readonly webhooks: OperatorWebhooks,
     private readonly clock: Clock,

@@ -5,8 +5,8 @@ import { peopleOf } from '../filters/people.ts';
 
 /*
  * The one list of what is written to the columns of `message`. Statements that insert, complete and
- * edit messages are built from it. A new column needs a line here and in the entity, and the
- * interface of those that know its value.
+ * edit messages are built from it. A new column needs a line in this list, in the entity, and in the
+ * interface of the messages that have a value for it.
  */
 
 /** What the content of a message says about it. */
@@ -70,9 +70,10 @@ const OTHERS = {
 const COLUMNS = { ...HEADERS, ...OTHERS };
 
 /** A column of `message`, named as in the entity. */
-export type MessageColumn = keyof typeof COLUMNS;
+type MessageColumn = keyof typeof COLUMNS;
 
-export const { columnNames, typedColumns, assignments, columnValues } = columnList(COLUMNS);
+const sql = columnList(COLUMNS);
+export const { columnNames, typedColumns, assignments } = sql;
 
 /** Columns that are written whenever the content of a message is. */
 export const HEADER_COLUMNS = Object.keys(HEADERS) as (keyof typeof HEADERS)[];
@@ -91,7 +92,7 @@ export function messageRecords<C extends MessageColumn>(
         ...message,
         participants: peopleOf(message),
       };
-      return columnValues(row as Readonly<Record<C, unknown>>, columns);
+      return sql.columnValues(row as Readonly<Record<C, unknown>>, columns);
     }),
   );
 }

@@ -3,7 +3,7 @@ import type { OperatorApiUse } from '../../api-use/operator-api-use.ts';
 import type { OperatorCeilings } from '../../api-use/operator-ceilings.ts';
 import type { ApplicationDetail } from '../../applications/application-item.ts';
 import type { OperatorApplications } from '../../applications/operator-applications.ts';
-import type { ConsoleAction } from '../actions.controller.ts';
+import type { ConsoleAction } from '../action-pages.ts';
 import { counted } from '../kit/figures.ts';
 import type { ConsolePage, Crumb } from '../kit/layout.ts';
 import {

@@ -10,7 +10,7 @@ import { OperatorApiUse } from '../../api-use/operator-api-use.ts';
 import { OperatorCeilings } from '../../api-use/operator-ceilings.ts';
 import type { ApplicationDetail } from '../../applications/application-item.ts';
 import { OperatorApplications } from '../../applications/operator-applications.ts';
-import { ConsoleActionsController } from '../actions.controller.ts';
+import { ActionPages } from '../action-pages.ts';
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
 import { noticeIn } from '../notices.ts';
@@ -38,7 +38,7 @@ const STATES = ['active', 'sending-paused', 'suspended', 'deleting'] as const;
 
 /** Applications, their state, and actions on them. */
 @ConsolePages('applications')
-export class ConsoleApplicationsController extends ConsoleActionsController<ApplicationDetail> {
+export class ConsoleApplicationsController extends ActionPages<ApplicationDetail> {
   constructor(
     private readonly applications: OperatorApplications,
     private readonly owners: ApplicationsService,

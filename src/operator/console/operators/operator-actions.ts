@@ -3,7 +3,7 @@ import { InvalidInputError } from '../../../platform/base/errors/domain-error.ts
 import type { Clock } from '../../../platform/base/time/clock.ts';
 import type { OperatorLinksService } from '../../access/operator-links.service.ts';
 import type { ListedOperator, OperatorsService } from '../../access/operators.service.ts';
-import type { ConsoleAction } from '../actions.controller.ts';
+import type { ConsoleAction } from '../action-pages.ts';
 import type { ConsolePage } from '../kit/layout.ts';
 import { exactly } from '../kit/time.ts';
 import { secretPage, typedField } from '../pages/action.page.ts';

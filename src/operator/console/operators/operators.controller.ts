@@ -12,7 +12,7 @@ import type { OperatorPrincipal } from '../../access/operator-principal.ts';
 import { OPERATOR_ROLES } from '../../access/operator-role.ts';
 import { OperatorTokensService } from '../../access/operator-tokens.service.ts';
 import { type ListedOperator, OperatorsService } from '../../access/operators.service.ts';
-import { ConsoleActionsController } from '../actions.controller.ts';
+import { ActionPages } from '../action-pages.ts';
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
 import { noticeIn } from '../notices.ts';
@@ -31,7 +31,7 @@ import { OWN_PASSWORD_PATH } from './own-password.page.ts';
 
 /** Operators, what they may do, and how they sign in. */
 @ConsolePages('operators')
-export class ConsoleOperatorsController extends ConsoleActionsController<ListedOperator> {
+export class ConsoleOperatorsController extends ActionPages<ListedOperator> {
   readonly #linkPage: LinkPage;
 
   constructor(

@@ -42,7 +42,7 @@ export interface ConsoleActions<T> {
  * The actions on objects of one kind: each has a page that asks, and its form does it. Paths of a
  * subclass come first.
  */
-export abstract class ConsoleActionsController<T> {
+export abstract class ActionPages<T> {
   readonly #of: ConsoleActions<T>;
 
   constructor(of: ConsoleActions<T>) {
