@@ -20,6 +20,8 @@ const base = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
   transform,
+  // `npm test` empties the folder for temporary files, where Jest would keep what it has translated.
+  cacheDirectory: '<rootDir>/node_modules/.cache/jest',
 };
 const servers = {
   setupFiles: ['<rootDir>/test/support/shared-metadata.ts'],

@@ -15,6 +15,9 @@ export const NIGHTLY: readonly string[] = [
   'test/providers/held-writes.providers-spec.ts',
   'test/providers/odd-servers.providers-spec.ts',
   'test/medium/embedded-postgres.medium-spec.ts',
+  // The chains of `test/e2e/held-writes` once more. `test/medium/google-*` have what is Google's
+  // own.
+  'test/e2e/held-writes-google.e2e-spec.ts',
   // Whole programs started and broken for each case.
   'test/e2e/alerts.e2e-spec.ts',
   'test/e2e/api-command.e2e-spec.ts',
@@ -25,6 +28,9 @@ export const NIGHTLY: readonly string[] = [
   'test/e2e/incidents/restored-database.e2e-spec.ts',
   'test/e2e/incidents/wrong-keys.e2e-spec.ts',
   'test/e2e/live.e2e-spec.ts',
+  // `npm start` and `npm run demo` as a newcomer runs them. Unit tests of `src/platform/config`
+  // have the messages about wrong settings.
+  'test/e2e/local-mode.e2e-spec.ts',
   'test/e2e/logs.e2e-spec.ts',
   // Many large inputs. `test/hostile/mail-bombs` and the unit tests have small ones.
   'test/hostile/ocr.hostile-spec.ts',
