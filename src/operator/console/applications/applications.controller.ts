@@ -1,8 +1,9 @@
-import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Get, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import type { Actor } from '../../../platform/audit/actor.ts';
 import { NotFoundError } from '../../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../../platform/config/app-config.ts';
 import { CurrentActor, OperatorAccess } from '../../access/operator-access.decorators.ts';
 import { OperatorApiUse } from '../../api-use/operator-api-use.ts';
 import { OperatorCeilings } from '../../api-use/operator-ceilings.ts';
@@ -109,6 +110,7 @@ export class ConsoleApplicationsController {
     private readonly use: OperatorApiUse,
     private readonly ceilings: OperatorCeilings,
     private readonly clock: Clock,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'operatorMail'>,
   ) {}
 
   @Get()
@@ -136,7 +138,8 @@ export class ConsoleApplicationsController {
       this.use.list(application.id),
       this.ceilings.list(application.id),
     ]);
-    const view = { now: this.clock.now(), notice: noticeIn(query), use, ceilings };
+    const sendsMail = this.config.operatorMail !== null;
+    const view = { now: this.clock.now(), notice: noticeIn(query), use, ceilings, sendsMail };
     sendPage(response, applicationPage(viewerOf(response.req), application, view));
   }
 

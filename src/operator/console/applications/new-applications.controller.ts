@@ -3,25 +3,37 @@ import type { Response } from 'express';
 import { ApplicationsService } from '../../../accounts/applications/applications.service.ts';
 import { PLANS } from '../../../platform/auth/plan.ts';
 import { InvalidInputError } from '../../../platform/base/errors/domain-error.ts';
+import { isEmailAddress } from '../../../platform/base/text/address.ts';
 import { REGIONS } from '../../../platform/config/regions.ts';
 import { OperatorAccess } from '../../access/operator-access.decorators.ts';
 import { OperatorApplications } from '../../applications/operator-applications.ts';
 import { ConsolePages } from '../console-page.decorator.ts';
 import { sendPage, viewerOf } from '../console-response.ts';
+import { noticePath } from '../notices.ts';
 import { actionPage, rotationFields, SECRET_OVERLAPS, secretPage } from '../pages/action.page.ts';
 import {
   applicationFields,
   applicationPath,
   APPLICATIONS_PATH,
+  contactFields,
 } from '../pages/applications.page.ts';
 import { choiceIn, type Fields, textIn } from '../queries.ts';
 
 const LONGEST_NAME = 200;
 const CRUMB = { path: APPLICATIONS_PATH, label: 'Applications' };
 
+/** The address in a form; `null` for the empty text, which removes it. */
+function contactIn({ contact_email: value }: Fields): string | null {
+  const text = typeof value === 'string' ? value.trim() : null;
+  if (text === '') return null;
+  if (text === null || !isEmailAddress(text))
+    throw new InvalidInputError('contact_email: must be an email address, or empty for none');
+  return text;
+}
+
 /**
- * New applications and new client secrets. The page of a secret is the response to the form, so
- * that the secret is shown once. The module of applications records what is done.
+ * New applications, new client secrets, and contact addresses. The page of a secret is the response
+ * to the form, so that the secret is shown once. The module of applications records what is done.
  */
 @ConsolePages('applications')
 export class ConsoleNewApplicationsController {
@@ -94,6 +106,38 @@ export class ConsoleNewApplicationsController {
     const { clientId } = await this.applications.get(id);
     const { application, clientSecret } = await this.owners.rotateSecret(clientId, keepOldSeconds);
     this.#showSecret(response, application, clientSecret);
+  }
+
+  @Get(':id/contact')
+  @OperatorAccess('operate')
+  async askContact(@Param('id') id: string, @Res() response: Response): Promise<void> {
+    const application = await this.applications.get(id);
+    const path = applicationPath(application.id);
+    const page = actionPage(viewerOf(response.req), {
+      section: 'applications',
+      title: `Change the contact address of ${application.name}?`,
+      consequences:
+        'It gets a mail when webhooks of the application fail, stop or recover: at most one an hour. The application can change it, too.',
+      crumbs: [CRUMB, { path, label: application.name }],
+      path: `${path}/contact`,
+      fields: contactFields(application),
+      button: 'Change the address',
+      back: path,
+    });
+    sendPage(response, page);
+  }
+
+  @Post(':id/contact')
+  @OperatorAccess('operate')
+  async setContact(
+    @Param('id') id: string,
+    @Body() body: Fields,
+    @Res() response: Response,
+  ): Promise<void> {
+    const contactEmail = contactIn(body);
+    const { id: applicationId } = await this.applications.get(id);
+    await this.owners.update(applicationId, { contactEmail });
+    response.redirect(303, noticePath(applicationPath(applicationId), 'contact-changed'));
   }
 
   #showSecret(
