@@ -87,6 +87,7 @@ import { WebhookDelivery } from '../platform/webhooks/delivery/webhook-delivery.
 import { WebhookAttempt } from '../platform/webhooks/delivery/webhook-attempt.entity.ts';
 import { PrunedEvents } from '../platform/webhooks/events/pruned-events.entity.ts';
 import { WebhookFeed } from '../platform/webhooks/events/webhook-feed.entity.ts';
+import { WebhookMail } from '../platform/webhooks/mails/webhook-mail.entity.ts';
 import { WebhookPosition } from '../platform/webhooks/feed/webhook-position.entity.ts';
 import { WebhookEvent } from '../platform/webhooks/events/webhook-event.entity.ts';
 import { AuditEntry } from '../platform/audit/audit-entry.entity.ts';
@@ -100,7 +101,7 @@ import { Webhook } from '../platform/webhooks/webhook.entity.ts';
 /** Every table of the schema. `npm run db:check` compares them with the migrations. */
 export const entities = [
   Application, Integration, AddressLoop, Grant, AccessToken, AuthorizationCode, LoginRequest, FailedAttempt, Refusal, RequestCount,
-  Webhook, WebhookSecret, WebhookPosition, WebhookFeed, WebhookEvent, PrunedEvents, WebhookAttempt, WebhookDelivery,
+  Webhook, WebhookSecret, WebhookMail, WebhookPosition, WebhookFeed, WebhookEvent, PrunedEvents, WebhookAttempt, WebhookDelivery,
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,

@@ -5,6 +5,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 const AS_MADE = {
   application_name: 'Front desk',
   icon_url: null,
+  contact_email: null,
   redirect_uris: [],
   allow_response_type_token: false,
   allowed_scopes: null,
@@ -45,6 +46,7 @@ describe('/a/{client_id}', () => {
     expect(changed.body).toEqual({
       application_name: 'Front desk',
       icon_url: null,
+      contact_email: null,
       redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'],
       allow_response_type_token: false,
       allowed_scopes: null,
@@ -65,6 +67,7 @@ describe('/a/{client_id}', () => {
     expect((await get()).body).toEqual({
       application_name: 'Back desk',
       icon_url: 'https://app.example.test/i.png',
+      contact_email: null,
       redirect_uris: ['https://app.example.test/cb', 'http://localhost:3000/cb'],
       allow_response_type_token: false,
       allowed_scopes: null,

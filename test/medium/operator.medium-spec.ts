@@ -47,6 +47,8 @@ describe('carillon', () => {
     NODE_ENV: 'test',
     DATABASE_URL: database.url,
     ENCRYPTION_KEYS: keys,
+    OPERATOR_SMTP_URL: 'smtp+plain://127.0.0.1:9',
+    OPERATOR_MAIL_FROM: 'carillon@operator.test',
   });
   const carillon = async (...args: string[]): Promise<string> => {
     let output = '';
@@ -184,6 +186,26 @@ describe('carillon', () => {
     expect(await json<Application>(...args, '--no-features')).toMatchObject({
       name: 'y',
       features: [],
+    });
+  });
+
+  it('sets, keeps and removes the contact address', async () => {
+    const made = await json<Application>(
+      ...'application create --name x --contact-email team@app.test'.split(' '),
+    );
+    expect(made).toMatchObject({ contact_email: 'team@app.test' });
+    const args = ['application', 'update', made.client_id];
+    expect(await json<Application>(...args, '--name', 'y')).toMatchObject({
+      contact_email: 'team@app.test',
+    });
+    expect(await json<Application>('application', 'show', made.client_id)).toMatchObject({
+      contact_email: 'team@app.test',
+    });
+    await expect(carillon(...args, '--contact-email', 'nobody')).rejects.toThrow(
+      'It must be an email address.',
+    );
+    expect(await json<Application>(...args, '--no-contact-email')).toMatchObject({
+      contact_email: null,
     });
   });
 

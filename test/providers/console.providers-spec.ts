@@ -132,6 +132,7 @@ describeWith(['chromium'], 'the console in Chromium', () => {
       '/console/applications',
       `/console/applications/${applicationId}`,
       `/console/applications/${applicationId}/ceiling`,
+      `/console/applications/${applicationId}/contact`,
       `/console/applications/${applicationId}/delete`,
       '/console/applications/new',
       '/console/capacity',

@@ -38,7 +38,12 @@ const basic = (user: string, password = '') => ({
 /** Stores an application. */
 export async function createApplication(
   app: INestApplicationContext,
-  overrides: { plan?: 'quickstart' | 'standard'; features?: string[]; name?: string } = {},
+  overrides: {
+    plan?: 'quickstart' | 'standard';
+    features?: string[];
+    name?: string;
+    contactEmail?: string;
+  } = {},
 ): Promise<TestApplication> {
   const em = app.get(EntityManager).fork();
   const id = newId();
@@ -54,6 +59,7 @@ export async function createApplication(
     plan: overrides.plan ?? 'standard',
     features: overrides.features ?? [],
     region: 'us',
+    contactEmail: overrides.contactEmail ?? null,
     redirectUris: [],
     createdAt: now,
     updatedAt: now,

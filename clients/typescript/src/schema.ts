@@ -2877,6 +2877,7 @@ export interface components {
          *       "allow_response_type_token": false,
          *       "allowed_scopes": null,
          *       "application_name": "Front desk",
+         *       "contact_email": "team@app.example.test",
          *       "icon_url": null,
          *       "redirect_uris": [
          *         "https://app.example.test/callback"
@@ -2893,6 +2894,8 @@ export interface components {
             allowed_scopes: string[] | null;
             /** @description Name of the application, which sign-in pages show */
             application_name: string;
+            /** @description Address that gets mails about failing webhooks; null: nobody gets them */
+            contact_email: string | null;
             /** @description Address of the icon that sign-in pages show */
             icon_url: string | null;
             /** @description Where browsers may return to */
@@ -12787,6 +12790,11 @@ export interface components {
              * @example Front desk
              */
             application_name?: string | null;
+            /**
+             * @description Address that gets a mail when webhooks fail, stop or recover: at most one an hour. Null or the empty string: nobody gets one. Refused with 400 if the server cannot send mail
+             * @example team@app.example.test
+             */
+            contact_email?: ("" | null) | string;
             /**
              * @description Null or the empty string removes it
              * @example https://app.example.test/icon.png

@@ -27,6 +27,8 @@ const ApplicationSchema = defineEntity({
     /** The integrations address that the application uses: `us` or `eu`. */
     region: p.text(),
     iconUrl: p.text().nullable(),
+    /** Address that gets mails about failing webhooks (ADR 0158); `null` if nobody gets them. */
+    contactEmail: p.text().nullable(),
     redirectUris: p.array(),
     /**
      * Whether `response_type=token` is allowed. The access token is then part of the URL to which

@@ -7,6 +7,7 @@ export function toApplicationView(application: Application): ApplicationView {
   return {
     application_name: application.name,
     icon_url: application.iconUrl ?? null,
+    contact_email: application.contactEmail ?? null,
     redirect_uris: application.redirectUris,
     allow_response_type_token: application.allowsTokenResponse,
     allowed_scopes: application.allowedScopes ?? null,

@@ -1,11 +1,21 @@
 import { z } from 'zod';
 import { scopeList } from '../../platform/auth/scope.schema.ts';
-import { httpUrl, integerLike } from '../../platform/wire/wire.schema.ts';
+import { emailAddress, httpUrl, integerLike } from '../../platform/wire/wire.schema.ts';
 import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import type { ApplicationChange } from './applications.service.ts';
 import { LONGEST_TOKEN_SECONDS, SHORTEST_TOKEN_SECONDS } from './token-lifetime.ts';
 
 const NAMES_NO_SCOPE = 'must name at least one scope, or be null to allow every scope';
+
+/** The contact address in a body: `null` or the empty string removes it. */
+export const contactEmail = () =>
+  z
+    .union([z.literal('').transform(() => null), emailAddress()])
+    .nullable()
+    .describe(
+      'Address that gets a mail when webhooks fail, stop or recover: at most one an hour. Null or the empty string: nobody gets one. Refused with 400 if the server cannot send mail',
+    )
+    .meta({ example: 'team@app.example.test' });
 
 /** Body of PUT /a/{client_id}. Every field is optional; an empty body changes nothing. */
 export const updateApplicationSchema = z
@@ -16,6 +26,7 @@ export const updateApplicationSchema = z
       .nullable()
       .optional()
       .describe('Null or the empty string removes it'),
+    contact_email: contactEmail().optional(),
     redirect_uris: z.array(httpUrl()).max(100).nullish().describe('Replaces the list'),
     allow_response_type_token: z
       .boolean()
@@ -57,6 +68,10 @@ export const applicationView = z
   .object({
     application_name: z.string(),
     icon_url: z.string().nullable(),
+    contact_email: z
+      .string()
+      .nullable()
+      .describe('Address that gets mails about failing webhooks; null: nobody gets them'),
     redirect_uris: z.array(z.string()),
     allow_response_type_token: z.boolean(),
     allowed_scopes: z
@@ -75,6 +90,7 @@ export const applicationView = z
     example: {
       application_name: 'Front desk',
       icon_url: null,
+      contact_email: 'team@app.example.test',
       redirect_uris: ['https://app.example.test/callback'],
       allow_response_type_token: false,
       allowed_scopes: null,
@@ -101,7 +117,7 @@ export type IpAddressesView = z.infer<typeof ipAddressesView>;
 export function toApplicationChange(body: UpdateApplication): ApplicationChange {
   const { application_name, icon_url, redirect_uris, allow_response_type_token, allowed_scopes } =
     body;
-  const { access_token_expires_in, revoke_tokens_on_sign_in } = body;
+  const { contact_email, access_token_expires_in, revoke_tokens_on_sign_in } = body;
   const known = Object.keys(updateApplicationSchema.shape);
   const unknown = Object.keys(body).filter((name) => !known.includes(name));
   if (unknown.length > 0 && unknown.length === Object.keys(body).length) {
@@ -112,6 +128,7 @@ export function toApplicationChange(body: UpdateApplication): ApplicationChange 
   return {
     name: application_name ?? undefined,
     iconUrl: icon_url === '' ? null : icon_url,
+    contactEmail: contact_email,
     redirectUris: redirect_uris ?? undefined,
     allowsTokenResponse: allow_response_type_token,
     allowedScopes: allowed_scopes,

@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { LockMode } from '@mikro-orm/core';
 import { EntityManager } from '@mikro-orm/postgresql';
 import type { Scope } from '../../platform/auth/scopes.ts';
@@ -6,11 +6,12 @@ import { changedFields, recordAudit } from '../../platform/audit/record-audit.ts
 import { sqlOf } from '../../platform/database/orm-transactions.ts';
 import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../platform/base/crypto/token-hash.ts';
-import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
+import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { newId, randomBase36, SECRET_LENGTH } from '../../platform/base/ids/ids.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
-import type { Region } from '../../platform/config/app-config.ts';
+import { APP_CONFIG, type AppConfig, type Region } from '../../platform/config/app-config.ts';
 import { isEmptyChange } from '../../platform/base/empty-change.ts';
+import { scheduleWebhookMails } from '../../platform/webhooks/mails/schedule-mails.ts';
 import { sealApplicationSecret } from './application-secrets.ts';
 import { Application } from './application.entity.ts';
 import type { ApplicationFeature, Plan } from '../../platform/auth/plan.ts';
@@ -20,6 +21,8 @@ export interface NewApplication extends SignInRules {
   plan: Plan;
   features: readonly ApplicationFeature[];
   region: Region;
+  /** Address that gets mails about failing webhooks. Default `null`: nobody gets them. */
+  contactEmail?: string | null | undefined;
 }
 
 /** Rules for sign-ins of an application. Absent fields have their default. */
@@ -58,10 +61,15 @@ export class ApplicationsService {
     private readonly em: EntityManager,
     private readonly secretBox: SecretBox,
     private readonly clock: Clock,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'operatorMail'>,
   ) {}
 
-  /** @returns the application and its client secret, which cannot be read again */
-  create(input: NewApplication): Promise<ApplicationWithSecret> {
+  /**
+   * @returns the application and its client secret, which cannot be read again
+   * @throws {InvalidInputError} for a contact address, if the server cannot send mail
+   */
+  async create(input: NewApplication): Promise<ApplicationWithSecret> {
+    if (input.contactEmail) this.#requireMail();
     return this.em.transactional(async (em) => {
       const id = newId();
       const clientSecret = randomBase36(SECRET_LENGTH);
@@ -75,6 +83,7 @@ export class ApplicationsService {
         plan: input.plan,
         features: [...new Set(input.features)],
         region: input.region,
+        contactEmail: input.contactEmail ?? null,
         redirectUris: [],
         allowsTokenResponse: input.allowsTokenResponse ?? false,
         allowedScopes: input.allowedScopes ? [...input.allowedScopes] : null,
@@ -131,14 +140,19 @@ export class ApplicationsService {
   }
 
   /**
-   * A change without values has no effect.
+   * A change without values has no effect. A new contact address gets a mail about webhooks that
+   * fail already.
    * @throws {NotFoundError}
+   * @throws {InvalidInputError} for a new contact address, if the server cannot send mail
    */
-  update(applicationId: string, change: ApplicationChange): Promise<Application> {
+  async update(applicationId: string, change: ApplicationChange): Promise<Application> {
     if (isEmptyChange(change)) return this.get(applicationId);
     return this.em.transactional(async (em) => {
       const application = await this.#byId(em, applicationId);
       const { features, redirectUris, allowedScopes, ...columns } = change;
+      const { contactEmail } = change;
+      const hasNewContact = Boolean(contactEmail) && contactEmail !== application.contactEmail;
+      if (hasNewContact) this.#requireMail();
       em.assign(
         application,
         {
@@ -153,9 +167,17 @@ export class ApplicationsService {
         { ignoreUndefined: true },
       );
       await em.flush();
+      if (hasNewContact) await scheduleWebhookMails(sqlOf(em), [applicationId], this.clock.now());
       await record(em, application, 'application.update', { changed: changedFields(change) });
       return application;
     });
+  }
+
+  #requireMail(): void {
+    if (this.config.operatorMail === null)
+      throw new InvalidInputError(
+        'contact_email: this server sends no mail. Its operator has to set OPERATOR_SMTP_URL and OPERATOR_MAIL_FROM first',
+      );
   }
 
   async #byId(em: EntityManager, id: string): Promise<Application> {

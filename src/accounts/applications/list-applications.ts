@@ -10,6 +10,7 @@ export type ListedApplication = Pick<
   | 'plan'
   | 'features'
   | 'region'
+  | 'contactEmail'
   | 'allowsTokenResponse'
   | 'allowedScopes'
   | 'tokenLifetime'
@@ -18,7 +19,7 @@ export type ListedApplication = Pick<
 >;
 
 const ALL = `
-  select id, client_id as "clientId", name, plan, features, region,
+  select id, client_id as "clientId", name, plan, features, region, contact_email as "contactEmail",
     allows_token_response as "allowsTokenResponse", allowed_scopes as "allowedScopes",
     token_lifetime as "tokenLifetime", revokes_older_tokens as "revokesOlderTokens",
     created_at as "createdAt"

@@ -1,6 +1,7 @@
 import { Inject, Module } from '@nestjs/common';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { IntegrationsModule } from '../integrations/integrations.module.ts';
+import { OperatorMailModule } from '../operator-mail/operator-mail.module.ts';
 import { OauthModule } from '../oauth/oauth.module.ts';
 import { ProvidersModule } from '../../providers/providers.module.ts';
 import { AccessTokensService } from './tokens/access-tokens.service.ts';
@@ -26,7 +27,7 @@ import { TokenStore } from './credentials/token-store.ts';
  * tokens.
  */
 @Module({
-  imports: [IntegrationsModule, OauthModule, ProvidersModule],
+  imports: [IntegrationsModule, OauthModule, OperatorMailModule, ProvidersModule],
   controllers: [GrantsController, GrantTokensController],
   providers: [
     AccessTokensService,

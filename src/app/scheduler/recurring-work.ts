@@ -5,6 +5,7 @@ import { AddressLoops } from '../../accounts/grants/proofs/address-loops.ts';
 import { TokenUses } from '../../accounts/grants/tokens/token-uses.ts';
 import { PushPulls } from '../../accounts/push/push-pulls.ts';
 import { PushUpkeep } from '../../accounts/push/push-upkeep.ts';
+import { WebhookMails } from '../../accounts/webhook-mails/webhook-mails.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
 import { resumePausedSends } from '../../mail/outbox/steer/sending-pause.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
@@ -114,6 +115,11 @@ export class WorkOfWorkers {
     return this.runs.ofWorker(ApplicationDeletionsService, (deletions, stop) =>
       deletions.run(stop),
     );
+  }
+
+  @Cron('8/30 * * * * *', task('mails about webhooks', 30))
+  sendWebhookMails(): Promise<void> {
+    return this.runs.ofWorker(WebhookMails, (mails, stop) => mails.run(stop));
   }
 
   /**

@@ -4,6 +4,7 @@ import type { AnyDispatcher } from '../../platform/work/queue/dispatcher.ts';
 import { Readiness } from '../../platform/work/readiness.ts';
 import { ProviderWriteDispatcher } from '../../accounts/provider-writes/provider-write-dispatcher.ts';
 import { ProviderWritesModule } from '../../accounts/provider-writes/provider-writes.module.ts';
+import { WebhookMailsModule } from '../../accounts/webhook-mails/webhook-mails.module.ts';
 import { NotificationsModule } from '../../calendar/notifications/notifications.module.ts';
 import { ReminderDispatcher } from '../../calendar/notifications/send/reminder-dispatcher.ts';
 import { OutboxModule } from '../../mail/outbox/outbox.module.ts';
@@ -31,6 +32,7 @@ import { Notifier } from '../../platform/work/notifier.ts';
     NotificationsModule,
     SyncModule,
     WebhooksModule,
+    WebhookMailsModule,
   ],
   providers: [
     {

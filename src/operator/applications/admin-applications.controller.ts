@@ -1,5 +1,6 @@
-import { Body, Controller, Delete, Get, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Delete, Get, Param, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
+import { ApplicationsService } from '../../accounts/applications/applications.service.ts';
 import type { Actor } from '../../platform/audit/actor.ts';
 import { Endpoint } from '../../platform/http/endpoint.decorator.ts';
 import { ApiErrors } from '../../platform/http/errors/error.schema.ts';
@@ -7,6 +8,8 @@ import { wireView } from '../../platform/wire/wire-view.ts';
 import { CurrentActor, OperatorAccess } from '../access/operator-access.decorators.ts';
 import { type HoldBody, holdSchema } from '../accounts/admin-accounts.schema.ts';
 import {
+  type ApplicationContact,
+  applicationContact,
   applicationDeletions,
   type DeleteApplicationQuery,
   deleteApplicationQuery,
@@ -22,7 +25,10 @@ import { OperatorApplications } from './operator-applications.ts';
 @OperatorAccess('operate')
 @Controller('admin/applications')
 export class AdminApplicationsController {
-  constructor(private readonly applications: OperatorApplications) {}
+  constructor(
+    private readonly applications: OperatorApplications,
+    private readonly owners: ApplicationsService,
+  ) {}
 
   @Get()
   @OperatorAccess('read')
@@ -51,6 +57,23 @@ export class AdminApplicationsController {
   @Endpoint({ summary: 'Read an application', response: operatorApplication })
   async get(@Param('id') id: string) {
     return wireView(await this.applications.get(id));
+  }
+
+  @Put(':id/contact')
+  @ApiErrors(404)
+  @Endpoint({
+    summary: 'Set the contact address of an application',
+    description:
+      'It gets a mail when webhooks of the application fail, stop or recover: at most one an hour. The application can set it, too.',
+    response: operatorApplication,
+  })
+  async setContact(
+    @Param('id') id: string,
+    @Body({ schema: applicationContact }) { contact_email: contactEmail }: ApplicationContact,
+  ) {
+    const { id: applicationId } = await this.applications.get(id);
+    await this.owners.update(applicationId, { contactEmail });
+    return wireView(await this.applications.get(applicationId));
   }
 
   @Post(':id/pause')

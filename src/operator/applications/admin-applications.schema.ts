@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { contactEmail } from '../../accounts/applications/applications.schema.ts';
 import { APPLICATION_FEATURES, PLANS } from '../../platform/auth/plan.ts';
 import { holdView } from '../accounts/admin-accounts.schema.ts';
 import { filterText, listOf, tokenPageQuery } from '../search/list.schema.ts';
@@ -22,6 +23,12 @@ export const deleteApplicationQuery = z.object({
     .describe('Client id or name of the application, so that nobody deletes the wrong one'),
 });
 export type DeleteApplicationQuery = z.infer<typeof deleteApplicationQuery>;
+
+/** `PUT /admin/applications/{id}/contact`. */
+export const applicationContact = z
+  .object({ contact_email: contactEmail() })
+  .meta({ id: 'ApplicationContact', example: { contact_email: 'team@app.example.test' } });
+export type ApplicationContact = z.infer<typeof applicationContact>;
 
 const deletion = z.object({
   application_id: z.string(),
@@ -102,6 +109,10 @@ export const operatorApplications = listOf(z.object(item)).meta({
 export const operatorApplication = z
   .object({
     ...item,
+    contact_email: z
+      .string()
+      .nullable()
+      .describe('Address that gets mails about failing webhooks; null: nobody gets them'),
     redirect_uris: z.array(z.string()),
     allowed_scopes: z
       .array(z.string())
@@ -136,6 +147,7 @@ export const operatorApplication = z
     id: 'OperatorApplication',
     example: {
       ...itemExample,
+      contact_email: 'team@app.example.test',
       redirect_uris: ['https://app.example.test/callback'],
       allowed_scopes: null,
       token_lifetime: null,

@@ -58,6 +58,8 @@ export interface ApplicationFilter {
 
 /** One application in detail. */
 export interface ApplicationDetail extends ApplicationItem {
+  /** Address that gets mails about failing webhooks; `null` if nobody gets them. */
+  contactEmail: string | null;
   redirectUris: string[];
   allowedScopes: string[] | null;
   tokenLifetime: number | null;

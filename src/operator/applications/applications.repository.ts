@@ -110,7 +110,7 @@ async function readDeletions(
 }
 
 const DETAIL = `
-  select ${COLUMNS}, a.redirect_uris as "redirectUris", a.allowed_scopes as "allowedScopes",
+  select ${COLUMNS}, a.contact_email as "contactEmail", a.redirect_uris as "redirectUris", a.allowed_scopes as "allowedScopes",
     a.token_lifetime as "tokenLifetime", a.allows_token_response as "allowsTokenResponse",
     a.revokes_older_tokens as "revokesOlderTokens",
     coalesce((select jsonb_agg(jsonb_build_object('provider', i.provider, 'name', i.name) order by i.provider)
@@ -134,6 +134,7 @@ export async function readApplication(
   type DetailRow = Row &
     Pick<
       ApplicationDetail,
+      | 'contactEmail'
       | 'redirectUris'
       | 'allowedScopes'
       | 'tokenLifetime'

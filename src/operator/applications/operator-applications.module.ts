@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { ApplicationsModule } from '../../accounts/applications/applications.module.ts';
 import { GrantsModule } from '../../accounts/grants/grants.module.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
@@ -9,7 +10,7 @@ import { OperatorApplications } from './operator-applications.ts';
 
 /** All applications, for operators, and the deletion of applications. */
 @Module({
-  imports: [GrantsModule, ProvidersModule],
+  imports: [ApplicationsModule, GrantsModule, ProvidersModule],
   controllers: [AdminApplicationsController],
   providers: [
     {

@@ -16,6 +16,7 @@ const TEXTS = {
   'webhook-activated': () => 'The webhook is active. It gets what it missed.',
   suspended: () => 'The application is suspended. Its requests are refused.',
   activated: () => 'The suspension has ended.',
+  'contact-changed': () => 'The contact address is changed.',
   'ceiling-changed': () => 'The ceiling is changed. All processes follow within ten seconds.',
   deleting: () => 'The deletion has begun. This page shows its progress.',
   'role-changed': () => 'The role is changed. The sessions of the operator have ended.',

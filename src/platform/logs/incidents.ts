@@ -17,6 +17,8 @@ const INCIDENTS = {
   'request.limited': 'requests above the limit are refused with 429',
   'webhook.failing': 'a webhook fails',
   'webhook.failed': 'a webhook was disabled',
+  'webhook.mail-delayed': 'a mail about webhooks is delayed',
+  'webhook.mail-failed': 'a mail about webhooks was not sent',
   'delivery.dropped': 'a webhook delivery was given up',
   'reminder.late': 'a reminder was sent late',
   'reminder.failed': 'a reminder was not sent',

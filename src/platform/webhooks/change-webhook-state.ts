@@ -36,13 +36,14 @@ const LOCK = `
   select state, subscribed_at as "subscribedAt" from webhook where id = $1 for no key update`;
 
 const WRITE = `
-  update webhook set state = $2, paused = false, subscribed_at = $3, failing_since = null, failures = 0, updated_at = $4
+  update webhook set state = $2, paused = false, subscribed_at = $3, failing_since = null, failures = 0,
+    mailed_state = null, updated_at = $4
   where id = $1`;
 
 /**
- * Activates or deactivates a webhook and clears its failures, in the caller's transaction. A
- * webhook that had failed then gets the events of the last 72 hours that it missed. Run the
- * challenge before.
+ * Activates or deactivates a webhook and clears its failures, in the caller's transaction. No mail
+ * reports it as recovered. A webhook that had failed then gets the events of the last 72 hours that
+ * it missed. Run the challenge before.
  * @returns `false` if the webhook was deleted
  * @throws {IllegalTransitionError}
  */

@@ -19,6 +19,9 @@ export type WebhookDeliveryKind = (typeof WEBHOOK_DELIVERIES)[number];
 export const OWNER_STATES = ['active', 'inactive'] as const satisfies readonly WebhookState[];
 export type OwnerState = (typeof OWNER_STATES)[number];
 
+/** States that a mail to the contact address reports as trouble. */
+export const MAILED_STATES = ['failing', 'failed'] as const satisfies readonly WebhookState[];
+
 export const WEBHOOK_TRANSITIONS = {
   active: ['inactive', 'failing', 'failed'],
   failing: ['active', 'inactive', 'failed'],

@@ -1,7 +1,12 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn, timestampColumns } from '../database/base-columns.ts';
 import { ownedByApplication } from '../database/owner-keys.ts';
-import { WEBHOOK_CONTENTS, WEBHOOK_DELIVERIES, WEBHOOK_STATES } from './webhook-state.ts';
+import {
+  MAILED_STATES,
+  WEBHOOK_CONTENTS,
+  WEBHOOK_DELIVERIES,
+  WEBHOOK_STATES,
+} from './webhook-state.ts';
 
 const WebhookSchema = defineEntity({
   name: 'Webhook',
@@ -41,6 +46,11 @@ const WebhookSchema = defineEntity({
     failingSince: p.datetime().columnType('timestamptz').nullable(),
     /** Failed deliveries since the last success. */
     failures: p.integer().default(0),
+    /**
+     * The state that the last mail about the webhook reported (ADR 0158); `null` if no mail did, or
+     * if it has been active since.
+     */
+    mailedState: p.enum(MAILED_STATES).nullable(),
     /**
      * Until when the client secret signs `webhook-signature` although the webhook has secrets of
      * its own; `null`: it does so only while there are none (ADR 0151).

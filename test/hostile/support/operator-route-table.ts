@@ -35,6 +35,7 @@ export const OPERATOR_ROUTE_TABLE: Readonly<Record<string, OperatorCaller>> = {
   'GET /admin/applications/deletions': 'read',
   'GET /admin/applications/{id}': 'read',
   'PUT /admin/applications/{id}/ceilings': 'operate',
+  'PUT /admin/applications/{id}/contact': 'operate',
   'POST /admin/applications/{id}/pause': 'operate',
   'POST /admin/applications/{id}/resume': 'operate',
   'POST /admin/applications/{id}/suspend': 'operate',

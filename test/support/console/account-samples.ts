@@ -184,6 +184,7 @@ export function applicationSample(now: Date, text: Text): ApplicationDetail {
     sendingPaused: { since: ago(now, 20), reason: text('Incident 12') },
     suspended: null,
     deletion: null,
+    contactEmail: text('team@desk.example.com'),
     redirectUris: [text('https://desk.example.com/callback')],
     allowedScopes: null,
     tokenLifetime: null,

@@ -221,6 +221,7 @@ export const ADMIN_STEPS: readonly Step[] = [
   { try: 'GET /admin/applications/{id}', from: { id: 'client_id' }, saves: { application: 'id' } },
   { try: 'GET /admin/applications' },
   { try: 'PUT /admin/applications/{id}/ceilings' },
+  { try: 'PUT /admin/applications/{id}/contact' },
   { try: 'POST /admin/applications/{id}/pause' },
   { try: 'POST /admin/applications/{id}/resume' },
   { try: 'POST /admin/applications/{id}/suspend' },

@@ -3,18 +3,16 @@ import { hashToken } from '../../../platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../../platform/base/ids/ids.ts';
 import { Clock } from '../../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../../platform/config/app-config.ts';
-import type { OperatorMailConfig } from '../../../platform/config/sections/operator-mail.ts';
 import { Database } from '../../../platform/database/sql.ts';
 import { ConnectorRegistry } from '../../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../../platform/base/errors/provider-error.ts';
-import { RelayTransports } from '../../../providers/port/mail/relay-registry.ts';
-import { composeLoopMail } from './address-loop-mail.ts';
+import { OperatorMail } from '../../operator-mail/operator-mail.ts';
+import { loopMail } from './address-loop-mail.ts';
 import { AddressLoopRepository, type LoopAccount } from './address-loop.repository.ts';
 import { recordProof } from './address-proof-state.ts';
 
 /** 25 base-36 characters are more than 128 bits. */
 const CODE_LENGTH = 25;
-const SEND_MS = 60_000;
 
 /**
  * Proves addresses for which there is no other proof: sends a code to the address through the
@@ -25,32 +23,28 @@ const SEND_MS = 60_000;
 @Injectable()
 export class AddressLoops {
   readonly #log = new Logger('AddressLoops');
-  readonly #mail: OperatorMailConfig | null;
 
   constructor(
-    @Inject(APP_CONFIG) private readonly config: AppConfig,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'baseUrl' | 'outbox'>,
     private readonly database: Database,
     private readonly repository: AddressLoopRepository,
     private readonly connectors: ConnectorRegistry,
-    private readonly transports: RelayTransports,
+    private readonly mail: OperatorMail,
     private readonly clock: Clock,
-  ) {
-    this.#mail = config.operatorMail;
-  }
+  ) {}
 
   /**
    * Records the proofs of mails that have arrived, then sends mails for a few waiting accounts.
    * Does nothing if the operator has configured no mail server.
    */
   async run(): Promise<void> {
-    const mail = this.#mail;
-    if (!mail) return;
+    if (!this.mail.isConfigured) return;
     await this.#takeReturned();
     const providers = this.connectors
       .all()
       .flatMap(({ name, receivesMail }) => (receivesMail ? [name] : []));
     for (const account of await this.repository.waiting(providers, this.clock.now())) {
-      await this.#send(account, mail);
+      await this.#send(account);
     }
   }
 
@@ -65,27 +59,16 @@ export class AddressLoops {
     }
   }
 
-  async #send(account: LoopAccount, { from, smtp }: OperatorMailConfig): Promise<void> {
+  async #send(account: LoopAccount): Promise<void> {
     const id = newId();
     const code = randomBase36(CODE_LENGTH);
     const date = this.clock.now();
     if (!(await this.repository.begin(id, account, hashToken(code), date))) return;
     const messageIdHeader = `<address-check.${id}@${this.config.outbox.mailDomain}>`;
-    const { email, applicationName: application } = account;
-    const server = this.config.baseUrl;
-    const mime = await composeLoopMail({
-      from,
-      to: email,
-      application,
-      server,
-      code,
-      messageIdHeader,
-      date,
-    });
-    const message = { mime, envelope: { from, recipients: [email] }, messageIdHeader, bcc: [] };
-    const control = { signal: AbortSignal.timeout(SEND_MS), onPhase: () => undefined };
+    const { email: to, applicationName: application } = account;
+    const words = loopMail({ to, application, server: this.config.baseUrl, code });
     try {
-      await this.transports.require('smtp').send(smtp, message, control);
+      await this.mail.send({ to, ...words, messageIdHeader, date });
     } catch (error) {
       if (!(error instanceof ProviderError)) throw error;
       this.#log.warn(

@@ -14,6 +14,7 @@ import {
   type Plan,
   PLANS,
 } from '../../../platform/auth/plan.ts';
+import { isEmailAddress } from '../../../platform/base/text/address.ts';
 import { LONGEST_OVERLAP_SECONDS } from '../../../platform/base/secret-overlap.ts';
 import { isScope, type Scope, SCOPES } from '../../../platform/auth/scopes.ts';
 import { type Region, REGIONS } from '../../../platform/config/regions.ts';
@@ -26,6 +27,8 @@ interface ApplicationFlags {
   plan?: Plan;
   feature?: ApplicationFeature[];
   region?: Region;
+  /** False with `--no-contact-email`. */
+  contactEmail?: string | false;
   responseTypeToken?: boolean;
   allowedScopes?: Scope[] | 'all';
   accessTokenExpiresIn?: number | 'never';
@@ -42,10 +45,20 @@ function rulesOf(flags: ApplicationFlags): SignInRules {
   };
 }
 
+/** The contact address from the given flags; `null` removes it, `undefined` keeps it. */
+const contactOf = ({ contactEmail }: ApplicationFlags): string | null | undefined =>
+  contactEmail === false ? null : contactEmail;
+
 function nameOf(value: string): string {
   const name = value.trim();
   if (!name || name.length > 200) throw new InvalidArgumentError('It needs 1 to 200 characters.');
   return name;
+}
+
+function emailOf(value: string): string {
+  const email = value.trim();
+  if (!isEmailAddress(email)) throw new InvalidArgumentError('It must be an email address.');
+  return email;
 }
 
 // Commander turns null into the empty string, so "no limit" is represented by a word.
@@ -97,6 +110,11 @@ const planOption = () =>
   new Option('--plan <plan>', 'quickstart allows one connected account').choices(PLANS);
 const regionOption = () =>
   new Option('--region <region>', 'integrations address that it uses').choices(REGIONS);
+const contactOption = () =>
+  new Option(
+    '--contact-email <address>',
+    'gets a mail when webhooks fail, stop or recover: at most one an hour',
+  ).argParser(emailOf);
 const featureOption = () =>
   new Option('--feature <name...>', 'switch on; repeatable').choices(APPLICATION_FEATURES);
 
@@ -107,6 +125,7 @@ const rowOf = (application: ListedApplication, clientSecret?: string) => ({
   plan: application.plan,
   features: application.features,
   region: application.region,
+  contact_email: application.contactEmail ?? null,
   allow_response_type_token: application.allowsTokenResponse,
   allowed_scopes: application.allowedScopes ?? null,
   access_token_expires_in: application.tokenLifetime ?? null,
@@ -142,13 +161,22 @@ function addCreate(group: Command, cli: OperatorCli): Command {
     .addOption(planOption().default('standard' satisfies Plan))
     .addOption(featureOption())
     .addOption(regionOption().default('us' satisfies Region))
+    .addOption(contactOption())
     .addHelpText(...example("application create --name='My app' --region=eu"))
     .action(async (flags: ApplicationFlags) => {
       const { name = '', plan = 'standard', feature = [], region = 'us' } = flags;
+      const contactEmail = contactOf(flags);
       const { application, clientSecret } = await withApplications(
         cli,
         (applications) =>
-          applications.create({ name, plan, features: feature, region, ...rulesOf(flags) }),
+          applications.create({
+            name,
+            plan,
+            features: feature,
+            region,
+            contactEmail,
+            ...rulesOf(flags),
+          }),
         true,
       );
       cli.printObject(rowOf(application, clientSecret), SHOWN_ONCE);
@@ -159,20 +187,23 @@ function addUpdate(group: Command, cli: OperatorCli): Command {
   return group
     .command('update <client_id>')
     .description(
-      'change name, plan, features, region or sign-in rules; features replace the current ones',
+      'change name, plan, features, region, contact address or sign-in rules; features replace the current ones',
     )
     .option('--name <name>', 'name of the application', nameOf)
     .addOption(planOption())
     .addOption(featureOption())
     .option('--no-features', 'switch all features off')
     .addOption(regionOption())
+    .addOption(contactOption())
+    .option('--no-contact-email', 'send no mails about webhooks')
     .addHelpText(...example('application update <client_id> --allowed-scopes=email.send,calendar'))
     .action(async (clientId: string, flags: ApplicationFlags & { features: boolean }) => {
       const { name, plan, feature, region } = flags;
       const features = flags.features ? feature : (feature ?? []);
+      const change = { name, plan, features, region, contactEmail: contactOf(flags) };
       const changed = await withApplications(cli, async (applications) => {
         const { id } = await applications.findByClientId(clientId);
-        return applications.update(id, { name, plan, features, region, ...rulesOf(flags) });
+        return applications.update(id, { ...change, ...rulesOf(flags) });
       });
       cli.printObject(rowOf(changed));
     });

@@ -1,4 +1,6 @@
 import type { ApplicationsService } from '../../../accounts/applications/applications.service.ts';
+import { InvalidInputError } from '../../../platform/base/errors/domain-error.ts';
+import { isEmailAddress } from '../../../platform/base/text/address.ts';
 import type { OperatorApiUse } from '../../api-use/operator-api-use.ts';
 import type { OperatorCeilings } from '../../api-use/operator-ceilings.ts';
 import type { ApplicationDetail } from '../../applications/application-item.ts';
@@ -13,7 +15,7 @@ import {
   secretPage,
   typedField,
 } from '../pages/action.page.ts';
-import { applicationPath, APPLICATIONS_PATH } from '../pages/applications.page.ts';
+import { applicationPath, APPLICATIONS_PATH, contactFields } from '../pages/applications.page.ts';
 import { ceilingFields, ceilingsTable } from '../pages/ceilings.ts';
 import { choiceIn, type Fields, reasonIn, textIn } from '../queries.ts';
 
@@ -113,6 +115,28 @@ export const ceilingAction = (
   },
   run: (actor, { id }, body) => ceilings.set(actor, id, textIn(body, 'api') ?? '', unitsIn(body)),
   done: 'ceiling-changed',
+});
+
+/** The address in a form; `null` for the empty text, which removes it. */
+function contactIn({ contact_email: value }: Fields): string | null {
+  const text = typeof value === 'string' ? value.trim() : null;
+  if (text === '') return null;
+  if (text === null || !isEmailAddress(text))
+    throw new InvalidInputError('contact_email: must be an email address, or empty for none');
+  return text;
+}
+
+/** Changes or removes the contact address. The module of applications records it. */
+export const contactAction = (owners: ApplicationsService): ApplicationAction => ({
+  ask: (application) => ({
+    title: `Change the contact address of ${application.name}?`,
+    consequences:
+      'It gets a mail when webhooks of the application fail, stop or recover: at most one an hour. The application can change it, too.',
+    fields: contactFields(application),
+    button: 'Change the address',
+  }),
+  run: (_actor, { id }, body) => owners.update(id, { contactEmail: contactIn(body) }),
+  done: 'contact-changed',
 });
 
 /** Makes a new client secret. The module of applications records it. */

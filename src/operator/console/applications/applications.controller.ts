@@ -1,9 +1,10 @@
-import { Body, Get, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Get, Inject, Param, Post, Query, Res } from '@nestjs/common';
 import type { Response } from 'express';
 import { ApplicationsService } from '../../../accounts/applications/applications.service.ts';
 import { PLANS } from '../../../platform/auth/plan.ts';
 import { InvalidInputError } from '../../../platform/base/errors/domain-error.ts';
 import { Clock } from '../../../platform/base/time/clock.ts';
+import { APP_CONFIG, type AppConfig } from '../../../platform/config/app-config.ts';
 import { REGIONS } from '../../../platform/config/regions.ts';
 import { OperatorAccess } from '../../access/operator-access.decorators.ts';
 import { OperatorApiUse } from '../../api-use/operator-api-use.ts';
@@ -28,6 +29,7 @@ import {
   applicationCrumbs,
   APPLICATIONS_CRUMB,
   ceilingAction,
+  contactAction,
   secretAction,
   shownSecret,
   stateActions,
@@ -45,6 +47,7 @@ export class ConsoleApplicationsController extends ActionPages<ApplicationDetail
     private readonly use: OperatorApiUse,
     private readonly ceilings: OperatorCeilings,
     private readonly clock: Clock,
+    @Inject(APP_CONFIG) private readonly config: Pick<AppConfig, 'operatorMail'>,
   ) {
     super({
       section: 'applications',
@@ -56,6 +59,7 @@ export class ConsoleApplicationsController extends ActionPages<ApplicationDetail
       actions: {
         ...stateActions(applications),
         ceiling: ceilingAction(ceilings, use),
+        contact: contactAction(owners),
         'rotate-secret': secretAction(owners),
       },
     });
@@ -119,7 +123,8 @@ export class ConsoleApplicationsController extends ActionPages<ApplicationDetail
       this.use.list(application.id),
       this.ceilings.list(application.id),
     ]);
-    const view = { now: this.clock.now(), notice: noticeIn(query), use, ceilings };
+    const sendsMail = this.config.operatorMail !== null;
+    const view = { now: this.clock.now(), notice: noticeIn(query), use, ceilings, sendsMail };
     sendPage(response, applicationPage(viewerOf(response.req), application, view));
   }
 }

@@ -1,6 +1,6 @@
 import { PLANS } from '../../../platform/auth/plan.ts';
 import { REGIONS } from '../../../platform/config/regions.ts';
-import { html, type Html } from '../../../platform/pages/html.ts';
+import { attributes, html, type Html } from '../../../platform/pages/html.ts';
 import type { ApiUseList } from '../../api-use/operator-api-use.ts';
 import type { ApplicationCeiling } from '../../api-use/operator-ceilings.ts';
 import type { ApplicationDetail, ApplicationItem } from '../../applications/application-item.ts';
@@ -68,6 +68,14 @@ export const applicationFields = (): Html =>
       </select>
     </div>`;
 
+/** The field of a contact address. @param contactEmail the present one */
+export const contactFields = ({ contactEmail }: Pick<ApplicationDetail, 'contactEmail'>): Html =>
+  html`<div>
+    <label for="contact_email">Contact address</label
+    ><input${attributes({ id: 'contact_email', name: 'contact_email', type: 'email', maxlength: '320', value: contactEmail ?? '', autocomplete: 'off' })} />
+    <p class="hint">Empty: nobody gets mails about webhooks.</p>
+  </div>`;
+
 /** The list of applications. */
 export function applicationsPage(
   viewer: Viewer,
@@ -128,6 +136,7 @@ function actionsFor({ id, suspended, sendingPaused, deletion }: ApplicationDetai
     suspended
       ? { path: `${path}/activate`, label: 'End the suspension…' }
       : { path: `${path}/suspend`, label: 'Suspend…', danger: true },
+    { path: `${path}/contact`, label: 'Contact address…' },
     { path: `${path}/rotate-secret`, label: 'New client secret…' },
     { path: `${path}/delete`, label: 'Delete…', danger: true },
   ];
@@ -152,8 +161,16 @@ function deletionPanel({ deletion }: ApplicationDetail, now: Date): Html | null 
   </section>`;
 }
 
+function contactText({ contactEmail }: ApplicationDetail, sendsMail: boolean): Html | string {
+  if (contactEmail === null) return 'none: nobody gets mails about its webhooks';
+  if (sendsMail) return contactEmail;
+  return html`${contactEmail}<span class="sub">gets no mail: OPERATOR_SMTP_URL is not set</span>`;
+}
+
 /** What the page of an application shows besides the application. */
 interface ApplicationView {
+  /** Whether mails can be sent to its contact address. */
+  sendsMail: boolean;
   now: Date;
   notice: Notice | null;
   use: ApiUseList;
@@ -164,7 +181,7 @@ interface ApplicationView {
 export function applicationPage(
   viewer: Viewer,
   application: ApplicationDetail,
-  { now, notice, use, ceilings }: ApplicationView,
+  { now, notice, use, ceilings, sendsMail }: ApplicationView,
 ): ConsolePage {
   const { id, clientId, webhooks } = application;
   const accounts = address(ACCOUNTS_PATH, { application: id });
@@ -193,6 +210,7 @@ export function applicationPage(
               ['Plan', application.plan],
               ['Features', application.features.join(', ') || 'none'],
               ['Region', application.region],
+              ['Contact address', contactText(application, sendsMail)],
               ['Created', exactly(application.createdAt, now)],
               ['Sending paused', holdText(application.sendingPaused, now)],
               ['Suspended', holdText(application.suspended, now)],

@@ -2,6 +2,7 @@ import { newId } from '../../base/ids/ids.ts';
 import { toUnixSeconds } from '../../base/time/unix-seconds.ts';
 import type { Sql } from '../../database/sql.ts';
 import { wakeAfterCommit } from '../../work/signals.ts';
+import { withoutQuery } from '../callback-address.ts';
 import { storeEvents, withEvents } from '../events/store-events.ts';
 import type { Trigger, WebhookState } from '../webhook-state.ts';
 import type { WebhookHealth } from './delivery-policy.ts';
@@ -56,10 +57,8 @@ export async function announceHealth(
 
 function bodyOf(webhook: ChangedHealth, trigger: Trigger, at: Date): Buffer {
   const { id, callbackUrl, state, failingSince, failures, reason } = webhook;
-  // The query of an address is often a secret.
-  const [address] = callbackUrl.split('?', 1);
   const attributes = {
-    callback_url: address,
+    callback_url: withoutQuery(callbackUrl),
     state,
     reason,
     failing_since: failingSince && toUnixSeconds(failingSince),

@@ -1,6 +1,7 @@
 import { afterCommit, columnsOf, type Sql } from '../../database/sql.ts';
 import { reportIncident } from '../../logs/incidents.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
+import { scheduleWebhookMails } from '../mails/schedule-mails.ts';
 import { announceHealth } from './health-events.ts';
 import type { Webhook } from '../webhook.entity.ts';
 import type { RowOf, NotNull } from '../../database/rows/row-of.ts';
@@ -26,7 +27,8 @@ interface LockedHealth
 
 /**
  * Updates the health and state of each webhook, in the caller's transaction. Stores an event for
- * each that begins to fail, has failed or has recovered.
+ * each that begins to fail, has failed or has recovered, and schedules a mail to the contact
+ * address of its application.
  */
 export async function recordHealth(
   sql: Sql,
@@ -52,6 +54,8 @@ export async function recordHealth(
     return { ...row, ...health, reason: tally.detail ?? null };
   });
   await announceHealth(sql, notices, now);
+  const applicationIds = changed.map(({ row }) => row.applicationId);
+  await scheduleWebhookMails(sql, applicationIds, now);
   afterCommit(sql, () => {
     for (const { row, state, tally } of changed) {
       if (state !== 'failing' && state !== 'failed') continue;
