@@ -212,7 +212,10 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
     await rows('delete from message where account_id = $1 and id = $2', id);
     const found = await proof();
     expect(found).toMatchObject({ complete: false, reasons: ['missing'] });
-    expect(found.days.flatMap(({ messages }) => messages.missing_ids)).toEqual([id]);
+    const changes = found.days.flatMap((day) => day.changes);
+    expect(
+      changes.flatMap(({ object, missing_ids: lost }) => lost.map((one) => [object, one])),
+    ).toEqual([['message', id]]);
   });
 
   it('names messages whose event is not stored any more', async () => {

@@ -1,7 +1,8 @@
 import type { Sql } from '../database/sql.ts';
 import { REPLAY_MS } from '../webhooks/change-webhook-state.ts';
-import { wants } from '../webhooks/events/matching.ts';
+import { filtersObjects, wants } from '../webhooks/events/matching.ts';
 import type { WebhookState } from '../webhooks/webhook-state.ts';
+import type { ChangeObject } from './change-log.ts';
 import { triggerOf } from './usual-webhooks.ts';
 
 /** What became of the events that one webhook wants, for one day and kind of object. */
@@ -30,6 +31,8 @@ export interface HandedOver {
   missingIds: string[];
 }
 
+const SINCE = (at: string) => `${at} >= $3::date::timestamp at time zone 'UTC'`;
+
 /*
  * The only place that decides whether an event was handed over. A batch is one attempt with a range
  * of numbers, so the ranges of a webhook are collected once and compared with each event. Attempts
@@ -38,7 +41,7 @@ export interface HandedOver {
 const ranges = (outcome: string) => `
   (select range_agg(int8range(a.first_seq, a.last_seq, '[]')) from webhook_attempt a
    where a.account_id = $2 and a.deltas > 1 and a.webhook_id = w.id and a.outcome = '${outcome}'
-     and a.last_seq >= (select min(seq) from stored))`;
+     and ${SINCE('a.started_at')})`;
 const attempted = (outcome: string, column: string) => `
   (coalesce(w.${column} @> e.seq, false)
    or exists (select from webhook_attempt a where a.event_id = e.id and a.webhook_id = w.id and a.outcome = '${outcome}'))`;
@@ -62,23 +65,46 @@ const STATUS = `
 
 const number = (status: string) => `(count(*) filter (where status = '${status}'))::int`;
 
-const IN_RANGE = (at: string) => `
-  ${at} >= $3::date::timestamp at time zone 'UTC' and ${at} < ($4::date + 1)::timestamp at time zone 'UTC'`;
-
 // An event and the entry of its change are stored in one transaction, so they have the same time.
-// Materialized, so that each result is decided once for all counts.
+const LOST = `
+  select c.seq, c.object, c.object_id as "objectId" from change c
+  where c.account_id = $1 and c.at >= $2::date::timestamp at time zone 'UTC' and c.event_id is not null
+    and c.event_id not in (
+      select e.id from webhook_event e
+      where e.account_id = $1 and e.created_at >= $2::date::timestamp at time zone 'UTC')
+  order by c.seq`;
+
+/** An entry of the change log whose event is not stored. */
+export interface LostEvent {
+  /** Number of the entry. */
+  seq: number;
+  object: ChangeObject;
+  objectId: string;
+}
+
+/**
+ * Entries of the change log that name an event which is not stored. The event was not stored if no
+ * filter of a webhook matched it.
+ * @param from day in UTC, as `2026-11-28`; at most seven days ago, because events are kept as long
+ */
+export function lostEvents(sql: Sql, accountId: string, from: string): Promise<LostEvent[]> {
+  return sql.query(LOST, [accountId, from]);
+}
+
+// What filters compare is read only if a webhook filters. Ids are sorted after they were counted,
+// so that PostgreSQL need not sort all events.
+const FILTERED = `
+  (select exists (select from webhook w where w.application_id = $1 and ${filtersObjects('w')}))`;
+const EVENTS = `
+  select e.id, e.seq, e.type, e.created_at as at, true as is_stored, $1::uuid as application_id, $2::uuid as account_id,
+    case when ${FILTERED} then e.folders end as folders, case when ${FILTERED} then e.from_domains end as from_domains
+  from webhook_event e where e.account_id = $2 and ${SINCE('e.created_at')}
+  union all
+  select c.event_id, null, ${triggerOf('c')}, c.at, false, $1, $2, c.folders, c.from_domains
+  from change c where c.account_id = $2 and c.seq = any($5::bigint[])`;
+
 const HANDED_OVER = `
-  with stored as materialized (
-    select e.id, e.seq, e.application_id, e.account_id, e.type, e.folders, e.from_domains, e.created_at as at
-    from webhook_event e where e.account_id = $2 and ${IN_RANGE('e.created_at')}),
-  lost as materialized (
-    select c.event_id as id, null::bigint as seq, $1::uuid as application_id, c.account_id, ${triggerOf('c')} as type,
-      c.folders, c.from_domains, c.at
-    from change c left join stored s on s.id = c.event_id
-    where c.account_id = $2 and ${IN_RANGE('c.at')} and c.event_id is not null and s.id is null),
-  events as (
-    select s.*, true as is_stored from stored s union all select l.*, false from lost l),
-  hooks as materialized (
+  with hooks as materialized (
     select w.*, ${ranges('delivered')} as delivered, ${ranges('dropped')} as dropped,
       lane.from_seq as lane_from, lane.wanted_seq as lane_to, coalesce(f.published_seq, 0) as published_seq,
       (select p.seq from webhook_position p where p.webhook_id = w.id) as position
@@ -86,31 +112,44 @@ const HANDED_OVER = `
       left join webhook_feed f on f.application_id = w.application_id
       left join hook_job lane on lane.webhook_id = w.id and lane.event_id = $2
     where w.application_id = $1 and w.state <> 'inactive'),
-  results as materialized (
-    select e.id, w.id as "webhookId", w.callback_url as "callbackUrl", w.state, split_part(e.type, '.', 1) as object,
-      (e.at at time zone 'UTC')::date as day, ${STATUS} as status
-    from hooks w join events e on ${wants('w', 'e')})
-  select "webhookId", "callbackUrl", state, object, day::text as day, count(*)::int as expected,
-    ${number('handed-over')} as "handedOver", ${number('waiting')} as waiting, ${number('dropped')} as dropped,
-    ${number('without-event')} as "withoutEvent", ${number('unaccounted')} as unaccounted,
-    coalesce((array_agg(id order by id) filter (where status not in ('handed-over', 'waiting')))[:$5::int], '{}')
-      as "missingIds"
-  from results where status is not null
-  group by "webhookId", "callbackUrl", state, object, day order by day, "webhookId", object`;
+  counted as materialized (
+    select r.webhook_id, r.object, r.day, count(*)::int as expected,
+      ${number('handed-over')} as handed_over, ${number('waiting')} as waiting, ${number('dropped')} as dropped,
+      ${number('without-event')} as without_event, ${number('unaccounted')} as unaccounted,
+      array_agg(r.id) filter (where r.status not in ('handed-over', 'waiting')) as missing
+    from (
+      select w.id as webhook_id, split_part(e.type, '.', 1) as object, (e.at at time zone 'UTC')::date as day, e.id,
+        ${STATUS} as status
+      from hooks w join (${EVENTS}) e on ${wants('w', 'e')}) r
+    where r.status is not null
+    group by r.webhook_id, r.object, r.day)
+  select w.id as "webhookId", w.callback_url as "callbackUrl", w.state, c.object, c.day::text as day, c.expected,
+    c.handed_over as "handedOver", c.waiting, c.dropped, c.without_event as "withoutEvent", c.unaccounted,
+    array(select m.id from unnest(c.missing) m(id) order by m.id limit $4) as "missingIds"
+  from counted c join webhook w on w.id = c.webhook_id order by c.day, w.id, c.object`;
+
+/** The account whose events are counted, with its application. */
+interface EventOwner {
+  applicationId: string;
+  accountId: string;
+}
 
 /**
  * What became of the events of an account, for each webhook of its application that is not
  * inactive. The filters of a webhook are those of `matching.ts`, and the events are those that are
  * stored or that the change log names. Of the time before a webhook was created or activated, only
  * events are counted whose delivery succeeded or was given up.
- * @param range days in UTC, as `2026-11-28`
+ * @param from day in UTC, as `2026-11-28`; earlier events are left out
+ * @param lost what `lostEvents` returned for the same day
  * @param limit most ids of each webhook, kind and day
  */
 export function handedOver(
   sql: Sql,
-  { applicationId, accountId }: { applicationId: string; accountId: string },
-  { from, to }: { from: string; to: string },
+  { applicationId, accountId }: EventOwner,
+  from: string,
+  lost: readonly LostEvent[],
   limit: number,
 ): Promise<HandedOver[]> {
-  return sql.query(HANDED_OVER, [applicationId, accountId, from, to, limit]);
+  const entries = lost.map(({ seq }) => seq);
+  return sql.query(HANDED_OVER, [applicationId, accountId, from, limit, entries]);
 }

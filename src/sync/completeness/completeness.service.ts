@@ -3,7 +3,7 @@ import { ApplicationAccountsService } from '../../accounts/account-management/ap
 import type { AuditResult } from '../../accounts/sync-schedule/mirror-audits.ts';
 import { type ComparedDay, compareDays } from '../../mail/messages/mirror/audited-days.ts';
 import { type NewMessages, newMessages } from '../../mail/messages/mirror/new-messages.ts';
-import { type HandedOver, handedOver } from '../../platform/changes/handed-over.ts';
+import { type HandedOver, handedOver, lostEvents } from '../../platform/changes/handed-over.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -11,6 +11,8 @@ import {
   createdWantedSince,
   withoutCreated,
 } from '../../platform/webhooks/events/created-messages.ts';
+import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
+import { canListEvents } from '../audit/audited-collections.ts';
 import { dayOf, firstShownDay } from '../audit/audit-days.ts';
 import { type ComparedCollection, compareCollections } from './compared-collections.ts';
 import {
@@ -91,6 +93,7 @@ export class CompletenessService {
     @Inject(APP_CONFIG) private readonly config: AppConfig,
     private readonly database: Database,
     private readonly accounts: ApplicationAccountsService,
+    private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}
 
@@ -99,17 +102,23 @@ export class CompletenessService {
    * @throws {NotFoundError} if the application has no such account
    */
   async of(applicationId: string, accountId: string, count: number): Promise<Completeness> {
-    const { mirror: audit, syncState } = await this.accounts.get(applicationId, accountId);
+    const account = await this.accounts.get(applicationId, accountId);
+    const { mirror: audit, syncState } = account;
     const now = this.clock.now();
     const range = { from: firstShownDay(now, count), to: dayOf(now) };
     // One snapshot: a change, its event and its deliveries are stored together.
     const facts = await this.database.transaction(async (sql) => {
       await sql.query('set transaction isolation level repeatable read, read only');
+      // A large account is compared without temporary files.
+      await sql.query(`set local work_mem = '32MB'`);
       return this.#read(sql, { applicationId, accountId }, range);
     });
     const { fullDays } = this.config.sync.audit;
     const days = facts.dayList.map((compared) => dayOfProof(compared, facts, now));
-    const collections = facts.collections.map((compared) => {
+    // A provider that cannot list its events is not audited for them.
+    const listsEvents = canListEvents(this.connectors.find(account.provider)?.calendar);
+    const audited = facts.collections.filter(({ object }) => listsEvents || object !== 'event');
+    const collections = audited.map((compared) => {
       const reasons = reasonsOfCollection(compared, fullDays, now);
       return { ...compared, complete: reasons.length === 0, reasons };
     });
@@ -126,14 +135,16 @@ export class CompletenessService {
     const { applicationId, accountId } = owner;
     const since = await createdWantedSince(sql, applicationId, accountId);
     const { recentDays } = this.config.sync.audit;
-    const news = since && (await newMessages(sql, accountId, { ...range, since, recentDays }));
+    const lost = await lostEvents(sql, accountId, range.from);
+    const asked = { ...range, recentDays, lost: lost.map(({ seq }) => seq) };
+    const news = since && (await newMessages(sql, accountId, { ...asked, since }));
     const unproven = (news ?? []).flatMap((day) => day.unproven);
     return {
       dayList: await compareDays(sql, accountId, { ...range, limit: MOST_IDS }),
       news,
       without: await withoutCreated(sql, unproven),
       changes: await loggedChanges(sql, accountId, range.from, MOST_IDS),
-      deliveries: await handedOver(sql, owner, range, MOST_IDS),
+      deliveries: await handedOver(sql, owner, range.from, lost, MOST_IDS),
       collections: await compareCollections(sql, accountId, MOST_IDS),
     };
   }

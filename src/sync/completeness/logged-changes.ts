@@ -1,5 +1,6 @@
 import type { ChangeObject } from '../../platform/changes/change-log.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import { CONTACTS } from '../audit/listed-collections.ts';
 
 /** Kinds of objects whose changes are logged and have events, named as in deltas. */
 export const LOGGED_OBJECTS = [
@@ -21,7 +22,10 @@ export interface LoggedChanges {
   created: number;
   updated: number;
   deleted: number;
-  /** Objects that were last created or changed on this day, and are not stored any more. */
+  /**
+   * Objects that were last created or changed on this day, after the last audit began, and are not
+   * stored any more.
+   */
   missing: number;
   missingIds: string[];
 }
@@ -34,13 +38,22 @@ const notStored = TABLES.map(
 
 const number = (event: string) => `(count(*) filter (where l.event = '${event}'))::int`;
 
+// An audit repairs what is lost, under another id. So entries from before it say nothing about the
+// mirror of now. The audit of a mailbox repairs folders and threads, too.
+const AUDITED = `
+  (case when l.object = 'contact' then (select audited_at from audited_collection where account_id = $1 and collection = '${CONTACTS}')
+    when l.object in ('event', 'calendar') then (select min(audited_at) from audited_collection
+      where account_id = $1 and collection <> '${CONTACTS}')
+    else (select max(audited_at) from audited_day where account_id = $1) end)`;
+
 // Files are changed with their message, and no webhook reports them. A draft that is sent is deleted
 // and becomes a message with the same id, so the last entry of an id counts, whatever its kind.
 const CHANGES = `
   with logged as materialized (
-    select c.seq, (c.at at time zone 'UTC')::date as day, c.object, c.object_id, c.event from change c
+    select c.seq, (c.at at time zone 'UTC')::date as day, c.object, c.object_id, c.event, c.at from change c
     where c.account_id = $1 and c.object <> 'file' and c.at >= $2::date::timestamp at time zone 'UTC'),
-  gone as materialized (select l.* from logged l where l.event <> 'delete' and ${notStored}),
+  gone as materialized (select l.* from logged l where l.event <> 'delete' and ${notStored}
+      and l.at > coalesce(${AUDITED}, '-infinity')),
   latest as (
     select distinct on (l.object_id) l.* from logged l
     where l.object_id in (select object_id from gone) order by l.object_id, l.seq desc),

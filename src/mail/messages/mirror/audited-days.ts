@@ -86,16 +86,20 @@ export interface ComparedDay {
    */
   missing: number;
   missingIds: string[];
-  /** Messages that the mirror had before the audit and that the provider did not list. */
+  /**
+   * Messages that the mirror had before the audit and that the provider did not list, or of which
+   * it has said since that they do not exist.
+   */
   surplus: number;
   surplusIds: string[];
 }
 
-// Deletions are read once, and only if a message is missing.
+// Deletions are read once, and only if a message is missing. An audit that waits for its second
+// proof of a deletion has not recorded its days yet; its candidates are known.
 const COMPARE_DAYS = `
   with days as (select generate_series($2::date, $3::date, '1 day')::date as day),
   mirrored as materialized (
-    select id, (date at time zone 'UTC')::date as day, created_at from message
+    select id, provider_id, (date at time zone 'UTC')::date as day, created_at from message
     where account_id = $1 and provider_id is not null
       and date >= $2::date::timestamp at time zone 'UTC' and date < ($3::date + 1)::timestamp at time zone 'UTC'),
   seen as materialized (
@@ -110,7 +114,10 @@ const COMPARE_DAYS = `
                        and exists (select 1 from gone))),
   surplus as materialized (
     select m.day, m.id from mirrored m join audited_day a on a.account_id = $1 and a.day = m.day
-    where m.created_at <= a.audited_at and m.id not in (select id from seen))
+    where m.created_at <= a.audited_at and m.id not in (select id from seen)
+    union
+    select m.day, m.id from mirrored m
+    where m.provider_id in (select provider_id from candidate_message where account_id = $1 and gone_since is not null))
   select d.day::text as day, a.audited_at as "auditedAt", coalesce(a.skipped, 0) as skipped,
     coalesce(a.unrepaired, 0) as unrepaired, cardinality(a.message_ids) as provider,
     (select count(*)::int from mirrored m where m.day = d.day) as mirror,
