@@ -2,7 +2,6 @@ import type { Sql } from '../database/sql.ts';
 import { REPLAY_MS } from '../webhooks/change-webhook-state.ts';
 import { filtersObjects, wants } from '../webhooks/events/matching.ts';
 import type { WebhookState } from '../webhooks/webhook-state.ts';
-import type { ChangeObject } from './change-log.ts';
 import { triggerOf } from './usual-webhooks.ts';
 
 /** What became of the events that one webhook wants, for one day and kind of object. */
@@ -63,48 +62,29 @@ const STATUS = `
     when ${attempted('dropped', 'dropped')} then 'dropped'
     else 'unaccounted' end`;
 
-const number = (status: string) => `(count(*) filter (where status = '${status}'))::int`;
+const number = (status: string) => `
+  coalesce(sum(c.count) filter (where c.status = '${status}'), 0)::int`;
 
-// An event and the entry of its change are stored in one transaction, so they have the same time.
-const LOST = `
-  select c.seq, c.object, c.object_id as "objectId" from change c
-  where c.account_id = $1 and c.at >= $2::date::timestamp at time zone 'UTC' and c.event_id is not null
-    and c.event_id not in (
-      select e.id from webhook_event e
-      where e.account_id = $1 and e.created_at >= $2::date::timestamp at time zone 'UTC')
-  order by c.seq`;
-
-/** An entry of the change log whose event is not stored. */
-export interface LostEvent {
-  /** Number of the entry. */
-  seq: number;
-  object: ChangeObject;
-  objectId: string;
-}
-
-/**
- * Entries of the change log that name an event which is not stored. The event was not stored if no
- * filter of a webhook matched it.
- * @param from day in UTC, as `2026-11-28`; at most seven days ago, because events are kept as long
- */
-export function lostEvents(sql: Sql, accountId: string, from: string): Promise<LostEvent[]> {
-  return sql.query(LOST, [accountId, from]);
-}
-
-// What filters compare is read only if a webhook filters. Ids are sorted after they were counted,
-// so that PostgreSQL need not sort all events.
+// What filters compare is read only if a webhook filters. An event and the entry of its change are
+// stored in one transaction, so they have the same time. `offset 0` keeps PostgreSQL from deciding
+// the status again for each count. Ids are sorted after all events were counted.
 const FILTERED = `
   (select exists (select from webhook w where w.application_id = $1 and ${filtersObjects('w')}))`;
-const EVENTS = `
-  select e.id, e.seq, e.type, e.created_at as at, true as is_stored, $1::uuid as application_id, $2::uuid as account_id,
-    case when ${FILTERED} then e.folders end as folders, case when ${FILTERED} then e.from_domains end as from_domains
-  from webhook_event e where e.account_id = $2 and ${SINCE('e.created_at')}
-  union all
-  select c.event_id, null, ${triggerOf('c')}, c.at, false, $1, $2, c.folders, c.from_domains
-  from change c where c.account_id = $2 and c.seq = any($5::bigint[])`;
-
 const HANDED_OVER = `
-  with hooks as materialized (
+  with stored as materialized (
+    select e.id, e.seq, e.type, e.created_at as at,
+      case when ${FILTERED} then e.folders end as folders, case when ${FILTERED} then e.from_domains end as from_domains
+    from webhook_event e where e.account_id = $2 and ${SINCE('e.created_at')}),
+  lost as materialized (
+    select c.* from change c left join stored s on s.id = c.event_id
+    where c.account_id = $2 and ${SINCE('c.at')} and c.event_id is not null and s.id is null),
+  events as (
+    select id, seq, type, at, folders, from_domains, true as is_stored, null::bigint as entry,
+      $1::uuid as application_id, $2::uuid as account_id
+    from stored
+    union all
+    select l.event_id, null, ${triggerOf('l')}, l.at, l.folders, l.from_domains, false, l.seq, $1, $2 from lost l),
+  hooks as materialized (
     select w.*, ${ranges('delivered')} as delivered, ${ranges('dropped')} as dropped,
       lane.from_seq as lane_from, lane.wanted_seq as lane_to, coalesce(f.published_seq, 0) as published_seq,
       (select p.seq from webhook_position p where p.webhook_id = w.id) as position
@@ -113,25 +93,38 @@ const HANDED_OVER = `
       left join hook_job lane on lane.webhook_id = w.id and lane.event_id = $2
     where w.application_id = $1 and w.state <> 'inactive'),
   counted as materialized (
-    select r.webhook_id, r.object, r.day, count(*)::int as expected,
-      ${number('handed-over')} as handed_over, ${number('waiting')} as waiting, ${number('dropped')} as dropped,
-      ${number('without-event')} as without_event, ${number('unaccounted')} as unaccounted,
-      array_agg(r.id) filter (where r.status not in ('handed-over', 'waiting')) as missing
+    select r.webhook_id, r.object, r.day, r.status, count(*)::int as count,
+      array_agg(r.id) filter (where r.status not in ('handed-over', 'waiting')) as missing,
+      array_agg(r.entry) filter (where r.status = 'without-event' and r.type = 'message.created') as entries
     from (
-      select w.id as webhook_id, split_part(e.type, '.', 1) as object, (e.at at time zone 'UTC')::date as day, e.id,
-        ${STATUS} as status
-      from hooks w join (${EVENTS}) e on ${wants('w', 'e')}) r
+      select w.id as webhook_id, e.type, split_part(e.type, '.', 1) as object,
+        (e.at at time zone 'UTC')::date as day, e.id, e.entry, ${STATUS} as status
+      from hooks w join events e on ${wants('w', 'e')} offset 0) r
     where r.status is not null
-    group by r.webhook_id, r.object, r.day)
-  select w.id as "webhookId", w.callback_url as "callbackUrl", w.state, c.object, c.day::text as day, c.expected,
-    c.handed_over as "handedOver", c.waiting, c.dropped, c.without_event as "withoutEvent", c.unaccounted,
-    array(select m.id from unnest(c.missing) m(id) order by m.id limit $4) as "missingIds"
-  from counted c join webhook w on w.id = c.webhook_id order by c.day, w.id, c.object`;
+    group by r.webhook_id, r.object, r.day, r.status),
+  deliveries as (
+    select w.id as "webhookId", w.callback_url as "callbackUrl", w.state, c.object, c.day::text as day,
+      sum(c.count)::int as expected,
+      ${number('handed-over')} as "handedOver", ${number('waiting')} as waiting, ${number('dropped')} as dropped,
+      ${number('without-event')} as "withoutEvent", ${number('unaccounted')} as unaccounted,
+      array(select m.id from counted o cross join unnest(o.missing) m(id)
+            where o.webhook_id = w.id and o.day = c.day and o.object = c.object
+            order by m.id limit $4) as "missingIds"
+    from counted c join hooks w on w.id = c.webhook_id
+    group by w.id, w.callback_url, w.state, c.object, c.day
+    order by c.day, w.id, c.object)
+  select coalesce((select json_agg(d) from deliveries d), '[]') as deliveries,
+    coalesce((select json_agg(distinct n.entry) from counted c cross join unnest(c.entries) n(entry)), '[]')
+      as "lostMessages"`;
 
-/** The account whose events are counted, with its application. */
-interface EventOwner {
-  applicationId: string;
-  accountId: string;
+/** What became of the events of an account. */
+export interface EventsOfAccount {
+  deliveries: HandedOver[];
+  /**
+   * Numbers of the entries of the change log about new messages whose event a webhook wants, and
+   * that is not stored.
+   */
+  lostMessages: number[];
 }
 
 /**
@@ -139,17 +132,17 @@ interface EventOwner {
  * inactive. The filters of a webhook are those of `matching.ts`, and the events are those that are
  * stored or that the change log names. Of the time before a webhook was created or activated, only
  * events are counted whose delivery succeeded or was given up.
- * @param from day in UTC, as `2026-11-28`; earlier events are left out
- * @param lost what `lostEvents` returned for the same day
+ * @param from day in UTC, as `2026-11-28`; earlier events are left out. At most seven days ago,
+ *   because events are kept as long
  * @param limit most ids of each webhook, kind and day
  */
-export function handedOver(
+export async function handedOver(
   sql: Sql,
-  { applicationId, accountId }: EventOwner,
+  { applicationId, accountId }: { applicationId: string; accountId: string },
   from: string,
-  lost: readonly LostEvent[],
   limit: number,
-): Promise<HandedOver[]> {
-  const entries = lost.map(({ seq }) => seq);
-  return sql.query(HANDED_OVER, [applicationId, accountId, from, limit, entries]);
+): Promise<EventsOfAccount> {
+  const values = [applicationId, accountId, from, limit];
+  const [row] = await sql.query<EventsOfAccount>(HANDED_OVER, values);
+  return row ?? { deliveries: [], lostMessages: [] };
 }

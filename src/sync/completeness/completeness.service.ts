@@ -3,7 +3,7 @@ import { ApplicationAccountsService } from '../../accounts/account-management/ap
 import type { AuditResult } from '../../accounts/sync-schedule/mirror-audits.ts';
 import { type ComparedDay, compareDays } from '../../mail/messages/mirror/audited-days.ts';
 import { type NewMessages, newMessages } from '../../mail/messages/mirror/new-messages.ts';
-import { type HandedOver, handedOver, lostEvents } from '../../platform/changes/handed-over.ts';
+import { type HandedOver, handedOver } from '../../platform/changes/handed-over.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
@@ -135,8 +135,8 @@ export class CompletenessService {
     const { applicationId, accountId } = owner;
     const since = await createdWantedSince(sql, applicationId, accountId);
     const { recentDays } = this.config.sync.audit;
-    const lost = await lostEvents(sql, accountId, range.from);
-    const asked = { ...range, recentDays, lost: lost.map(({ seq }) => seq) };
+    const { deliveries, lostMessages } = await handedOver(sql, owner, range.from, MOST_IDS);
+    const asked = { ...range, recentDays, lost: lostMessages };
     const news = since && (await newMessages(sql, accountId, { ...asked, since }));
     const unproven = (news ?? []).flatMap((day) => day.unproven);
     return {
@@ -144,7 +144,7 @@ export class CompletenessService {
       news,
       without: await withoutCreated(sql, unproven),
       changes: await loggedChanges(sql, accountId, range.from, MOST_IDS),
-      deliveries: await handedOver(sql, owner, range.from, lost, MOST_IDS),
+      deliveries,
       collections: await compareCollections(sql, accountId, MOST_IDS),
     };
   }
