@@ -128,7 +128,7 @@ const LIMIT_WAIT = `select set_config('lock_timeout', $1, true)`;
 
 const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 and state = ${ROW_CLAIMED}`;
 
-/** Statements that delete an account's read failures, audited collections and watch together with its mirror. */
+/** Statements that delete what sync has stored of an account, together with its mirror. */
 export const SYNC_OF_ACCOUNT: AccountListener = {
   mirrorDeletions: [
     'delete from sync_failure where account_id = $1',

@@ -281,17 +281,17 @@ describe('the completeness of a day of changes', () => {
     expect(found).toMatchObject({ complete: false, reasons: ['missing', 'waiting'] });
     // What the last audit has not seen is known from the change log.
     const lostIn = ({ days }: CompletenessView) =>
-      days
-        .flatMap(({ changes }) =>
-          changes.flatMap(({ object, missing_ids: missing }) => missing.map((id) => [object, id])),
-        )
-        .toSorted();
-    expect(lostIn(found)).toEqual(
+      days.flatMap(({ changes }) =>
+        changes.flatMap(({ object, missing_ids: missing }) =>
+          missing.map((id) => `${object} ${id}`),
+        ),
+      );
+    const lostEvents = [...events.values()].map((id) => `event ${id}`);
+    expect(lostIn(found).toSorted()).toEqual(
       [
-        ['contact', contacts.get('Mo')],
-        ['event', events.get('Dinner')],
-        ['event', events.get('Supper')],
-        ['message', messages.get('Newest')],
+        `contact ${contacts.get('Mo')}`,
+        ...lostEvents,
+        `message ${messages.get('Newest')}`,
       ].toSorted(),
     );
     expect(found.days.flatMap((day) => day.messages.missing_ids)).toEqual([messages.get('Last')]);
@@ -300,7 +300,8 @@ describe('the completeness of a day of changes', () => {
     ]);
     await audited();
     const repaired = await delivered();
-    expect(lostIn(repaired)).toEqual([...events.values()].map((id) => ['event', id]).toSorted());
+    // Events of the sandbox are not audited, so they are not repaired.
+    expect(lostIn(repaired).toSorted()).toEqual(lostEvents.toSorted());
     expect(repaired.days.flatMap((day) => day.messages.missing_ids)).toEqual([]);
     expect(repaired.collections.flatMap(({ reasons }) => reasons)).toEqual([]);
   });

@@ -100,8 +100,8 @@ function webhookBody(change: ChangeRecord, webhook: ChangeWebhook): Buffer {
 }
 
 // The lock that announces this writer (writer-keys.ts) must be taken before the numbers are
-// drawn. `count(*)` from `writing` enforces that order. The log names the event of a change, and what
-// filters compare, so that it can be proven that no event is missing (docs/adr/0160).
+// drawn. `count(*)` from `writing` enforces that order. The log names the event of a change, and
+// what filters compare, so that it can be proven that no event is missing (docs/adr/0160).
 const RECORD = withEvents(`
   writing as materialized (
     select pg_advisory_xact_lock_shared(${writerKey('a.id', 'change_seq_seq')})

@@ -4,7 +4,7 @@ import { filtersObjects, wants } from '../webhooks/events/matching.ts';
 import type { WebhookState } from '../webhooks/webhook-state.ts';
 import { triggerOf } from './usual-webhooks.ts';
 
-/** What became of the events that one webhook wants, for one day and kind of object. */
+/** The deliveries of the events that one webhook wants, for one day and kind of object. */
 export interface HandedOver {
   webhookId: string;
   /** `null` for a pull webhook. */
@@ -117,7 +117,7 @@ const HANDED_OVER = `
     coalesce((select json_agg(distinct n.entry) from counted c cross join unnest(c.entries) n(entry)), '[]')
       as "lostMessages"`;
 
-/** What became of the events of an account. */
+/** Deliveries of the events of an account, and events that are not stored. */
 export interface EventsOfAccount {
   deliveries: HandedOver[];
   /**
@@ -128,8 +128,8 @@ export interface EventsOfAccount {
 }
 
 /**
- * What became of the events of an account, for each webhook of its application that is not
- * inactive. The filters of a webhook are those of `matching.ts`, and the events are those that are
+ * The results of the deliveries of an account's events, for each webhook of its application that is
+ * not inactive. The filters of a webhook are those of `matching.ts`, and the events are those that are
  * stored or that the change log names. Of the time before a webhook was created or activated, only
  * events are counted whose delivery succeeded or was given up.
  * @param from day in UTC, as `2026-11-28`; earlier events are left out. At most seven days ago,

@@ -2,7 +2,7 @@ import { CHANGE_RETENTION_MS } from '../../platform/changes/prune-changes.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { CONTACTS } from '../audit/listed-collections.ts';
 
-/** A calendar or address book: what its last audit has seen at the provider, and the mirror of now. */
+/** A calendar or address book, as its last audit has seen it at the provider, and its mirror. */
 export interface ComparedCollection {
   object: 'event' | 'contact';
   /** `null` for the address book. */

@@ -45,7 +45,7 @@ export interface CompleteDay {
   messages: ComparedDay & NewsOfDay;
   /** What changed on this day, by kind of object. */
   changes: LoggedChanges[];
-  /** What became of the events of these changes, by webhook and kind of object. */
+  /** The results of the deliveries of these changes, by webhook and kind of object. */
   webhooks: HandedOver[];
 }
 

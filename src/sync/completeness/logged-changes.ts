@@ -46,8 +46,9 @@ const AUDITED = `
       where account_id = $1 and collection <> '${CONTACTS}')
     else (select max(audited_at) from audited_day where account_id = $1) end)`;
 
-// Files are changed with their message, and no webhook reports them. A draft that is sent is deleted
-// and becomes a message with the same id, so the last entry of an id counts, whatever its kind.
+// Files are changed with their message, and no webhook reports them. A draft that is sent is
+// deleted and becomes a message with the same id, so the last entry of an id counts, whatever its
+// kind.
 const CHANGES = `
   with logged as materialized (
     select c.seq, (c.at at time zone 'UTC')::date as day, c.object, c.object_id, c.event, c.at from change c

@@ -1,6 +1,6 @@
 /**
- * SQL condition: a webhook subscribes to the trigger of an event of its application. Its filters and
- * its state are not part of it.
+ * SQL condition: a webhook subscribes to the trigger of an event of its application. Its filters
+ * and its state are not part of it.
  * @param webhook alias of a row of `webhook`
  * @param event alias of a row with `application_id` and `type`, as `webhook_event` has them
  */

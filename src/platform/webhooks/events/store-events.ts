@@ -26,8 +26,8 @@ export interface WebhookEventRecord {
   traceparent: string | null;
 }
 
-// `due` has the events of which a webhook subscribes to the trigger, whatever its filters. A key that
-// is stored already needs no second event.
+// `due` has the events of which a webhook subscribes to the trigger, whatever its filters. A key
+// that is stored already needs no second event.
 // `storing` announces the transaction to the publisher before the numbers of the events are drawn
 // (`publish-events.ts`), which then queues the deliveries.
 /**
