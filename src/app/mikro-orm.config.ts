@@ -77,6 +77,7 @@ import {
 } from '../mail/messages/mirror/audited-message.entity.ts';
 import { AuditTotal } from '../accounts/sync-schedule/audit-total.entity.ts';
 import { MirrorAudit } from '../accounts/sync-schedule/mirror-audit.entity.ts';
+import { AuditedCollection } from '../sync/audit/audited-collection.entity.ts';
 import { SyncFailure } from '../sync/failures/sync-failure.entity.ts';
 import { SyncJob } from '../accounts/sync-schedule/sync-job.entity.ts';
 import { ThreadReference } from '../mail/threading/thread-reference.entity.ts';
@@ -108,7 +109,7 @@ export const entities = [
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,
-  Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, AuditSeen, AuditedDay, CandidateMessage, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
+  Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, AuditSeen, AuditedDay, CandidateMessage, AuditedCollection, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,
   Change, PrunedChanges, TrackedMessage,
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,

@@ -84,6 +84,26 @@ export async function absentContacts(
   return idsOf(await sql.query<{ id: string }>(ABSENT, [accountId, present, beganAt, limit]));
 }
 
+const PRESENT = `
+  select coalesce(array_agg(c.id order by c.id) filter (where not c.deleting), '{}') as ids,
+    (count(distinct p.id) filter (where c.id is null))::int as unstored
+  from unnest($2::text[]) p(id)
+  left join contact c on c.account_id = $1 and c.source = 'address_book' and c.provider_id = p.id`;
+
+/**
+ * The mirrored contacts of a full listing that are not being deleted.
+ * @param present every provider id of the listing
+ * @returns also how many ids of the listing no mirrored contact has
+ */
+export async function presentContacts(
+  sql: Sql,
+  accountId: string,
+  present: readonly string[],
+): Promise<{ ids: string[]; unstored: number }> {
+  const [row] = await sql.query<{ ids: string[]; unstored: number }>(PRESENT, [accountId, present]);
+  return row ?? { ids: [], unstored: present.length };
+}
+
 /** Returns the ids of those contacts that have no provider id yet. Unknown ids are left out. */
 export async function contactsBeingCreated(
   sql: Sql,

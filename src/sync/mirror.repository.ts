@@ -122,10 +122,11 @@ const LIMIT_WAIT = `select set_config('lock_timeout', $1, true)`;
 
 const READING = `update sync_job set reading = $3 where id = $1 and fence = $2 and state = ${ROW_CLAIMED}`;
 
-/** Statements that delete an account's read failures and its watch together with its mirror. */
+/** Statements that delete what sync has stored of an account, together with its mirror. */
 export const SYNC_OF_ACCOUNT: AccountListener = {
   mirrorDeletions: [
     'delete from sync_failure where account_id = $1',
+    'delete from audited_collection where account_id = $1',
     'delete from mailbox_watch where account_id = $1',
   ],
 };

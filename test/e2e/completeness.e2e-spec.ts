@@ -34,6 +34,7 @@ describe('GET /a/{client_id}/accounts/{id}/completeness', () => {
       complete: false,
       reasons: ['never_audited'],
       audit: null,
+      collections: [],
     });
     expect(days).toHaveLength(7);
     for (const day of days) {

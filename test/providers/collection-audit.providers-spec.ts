@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import request from 'supertest';
 import { Clock } from '../../src/platform/base/time/clock.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import { EgressClient } from '../../src/platform/egress/egress-client.ts';
@@ -7,6 +8,7 @@ import { WorkThreads } from '../../src/platform/threads/work-threads.ts';
 import { Signals } from '../../src/platform/work/signals.ts';
 import type { Connector } from '../../src/providers/port/connector.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
+import type { CompletenessView } from '../../src/sync/completeness/completeness.schema.ts';
 import { DavCalendars } from '../../src/providers/imap/dav/calendars/dav.calendars.ts';
 import { DavContacts } from '../../src/providers/imap/dav/contacts/dav.contacts.ts';
 import { davAccount, makeAddressBook, makeCalendar, otherClient } from '../support/dav-account.ts';
@@ -112,18 +114,31 @@ describeWith(['radicale'], 'the audit of calendars and contacts on a DAV server'
         `select content from contact where account_id = $1 order by provider_id`,
       ),
     });
+    const collections = async () => {
+      const { body } = await request(server.url)
+        .get(`/a/${application.clientId}/accounts/${account.id}/completeness`)
+        .set(application.secretBasic);
+      return (body as CompletenessView).collections;
+    };
     await audited();
-    return { auditNow, mirror, rows };
+    return { auditNow, mirror, rows, collections };
   }
 
   it('repairs 40 percent that are missing, contents that differ, and objects that do not exist', async () => {
-    const { auditNow, mirror, rows } = await connect();
+    const { auditNow, mirror, rows, collections } = await connect();
     const whole = await mirror();
     expect([whole.events.length, whole.contacts.length]).toEqual([20, 20]);
+    const proven = [
+      { object: 'event', complete: true, provider: 20, mirror: 20, unstored: 0, since_audit: 0 },
+      { object: 'contact', complete: true, provider: 20, mirror: 20, unstored: 0, since_audit: 0 },
+    ];
+    expect(await collections()).toMatchObject(proven);
+    const lost: Record<string, string[]> = {};
     for (const table of ['event', 'contact']) {
-      await rows(
-        `delete from ${table} where id in (select id from ${table} where account_id = $1 order by provider_id limit 8)`,
+      const deleted = await rows<{ id: string }>(
+        `delete from ${table} where id in (select id from ${table} where account_id = $1 order by provider_id limit 8) returning id`,
       );
+      lost[table] = deleted.map(({ id }) => id).toSorted();
       await rows(
         `update ${table} set provider_id = provider_id || '.gone'
          where id in (select id from ${table} where account_id = $1 order by provider_id desc limit 2)`,
@@ -137,6 +152,17 @@ describeWith(['radicale'], 'the audit of calendars and contacts on a DAV server'
       `update contact set content = content || '{"given_name":"wrong"}'
        where id in (select id from contact where account_id = $1 order by provider_id limit 3)`,
     );
+    expect(await collections()).toMatchObject(
+      ['event', 'contact'].map((object) => ({
+        object,
+        complete: false,
+        reasons: ['missing'],
+        provider: 20,
+        mirror: 12,
+        missing: 8,
+        missing_ids: lost[object],
+      })),
+    );
     // Eight are missing, three are wrong, and two have an id that does not exist instead of theirs.
     expect(await auditNow()).toEqual({
       events_checked: 20,
@@ -145,6 +171,7 @@ describeWith(['radicale'], 'the audit of calendars and contacts on a DAV server'
       contacts_repaired: 15,
     });
     expect(await mirror()).toEqual(whole);
+    expect(await collections()).toMatchObject(proven);
     expect(await auditNow()).toMatchObject({ events_repaired: 0, contacts_repaired: 0 });
   });
 });

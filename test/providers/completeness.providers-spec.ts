@@ -133,12 +133,12 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
   /** A number of all days: the test may run at midnight. */
   const sum = ({ days }: CompletenessView, name: keyof Messages) =>
     days.reduce((total, { messages }) => total + Number(messages[name] ?? 0), 0);
-  const deliveries = ({ days }: CompletenessView, kind: string) => {
-    const all = days.flatMap((day) => day.deliveries).filter((one) => one.kind === kind);
-    const total = (name: 'wanted' | 'handed_over' | 'waiting' | 'dropped' | 'unaccounted') =>
+  const deliveries = ({ days }: CompletenessView, object: string) => {
+    const all = days.flatMap((day) => day.deliveries).filter((one) => one.object === object);
+    const total = (name: 'expected' | 'handed_over' | 'waiting' | 'dropped' | 'unaccounted') =>
       all.reduce((sum, one) => sum + one[name], 0);
     return {
-      wanted: total('wanted'),
+      expected: total('expected'),
       handed_over: total('handed_over'),
       waiting: total('waiting'),
       dropped: total('dropped'),
@@ -147,7 +147,7 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
   };
   const handedOver = (count: number) =>
     until('the deliveries', async () => {
-      const found = deliveries(await proof(), 'messages');
+      const found = deliveries(await proof(), 'message');
       return found.handed_over === count && found;
     });
   const newest = async () => {
@@ -168,15 +168,15 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
     expect(sum(found, 'provider')).toBe((await truthOf(one.other)).size);
     expect(sum(found, 'mirror')).toBe(7);
     expect(sum(found, 'expected_events')).toBe(4);
-    expect(deliveries(found, 'messages')).toEqual({
-      wanted: 4,
+    expect(deliveries(found, 'message')).toEqual({
+      expected: 4,
       handed_over: 4,
       waiting: 0,
       dropped: 0,
       unaccounted: 0,
     });
-    const contacts = deliveries(found, 'contacts');
-    expect(contacts.wanted).toBe(contacts.handed_over);
+    const contacts = deliveries(found, 'contact');
+    expect(contacts.expected).toBe(contacts.handed_over);
     expect(found.audit).toMatchObject({ unrepaired: 0, folders_skipped: 0 });
   });
 
@@ -212,7 +212,10 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
     await rows('delete from message where account_id = $1 and id = $2', id);
     const found = await proof();
     expect(found).toMatchObject({ complete: false, reasons: ['missing'] });
-    expect(found.days.flatMap(({ messages }) => messages.missing_ids)).toEqual([id]);
+    const changes = found.days.flatMap((day) => day.changes);
+    expect(
+      changes.flatMap(({ object, missing_ids: lost }) => lost.map((one) => [object, one])),
+    ).toEqual([['message', id]]);
   });
 
   it('names messages whose event is not stored any more', async () => {
@@ -233,8 +236,8 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
     await until('failed deliveries', async () => receiver.posted.length >= 3);
     const waiting = await proof();
     expect(waiting).toMatchObject({ complete: false, reasons: ['waiting'] });
-    expect(deliveries(waiting, 'messages')).toMatchObject({
-      wanted: 3,
+    expect(deliveries(waiting, 'message')).toMatchObject({
+      expected: 3,
       handed_over: 0,
       waiting: 3,
     });
@@ -244,9 +247,9 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
       await rows('delete from hook_job where webhook_id = $2 and $1::uuid is not null', webhook);
     const lost = await proof();
     expect(lost).toMatchObject({ complete: false, reasons: ['unaccounted'] });
-    expect(deliveries(lost, 'messages')).toMatchObject({ wanted: 3, waiting: 0, unaccounted: 3 });
+    expect(deliveries(lost, 'message')).toMatchObject({ expected: 3, waiting: 0, unaccounted: 3 });
     expect(
-      lost.days.flatMap((day) => day.deliveries.flatMap((d) => d.lost_event_ids)),
+      lost.days.flatMap((day) => day.deliveries.flatMap((d) => d.missing_event_ids)),
     ).toHaveLength(3);
   });
 

@@ -47,6 +47,11 @@ const READS: Record<string, string> = {
     'a timeline shows for how long the circuit breaker of the account delays the next attempt',
   'job-statuses > outbox_message': 'the list of jobs shows the message of each',
   'job-statuses > send_job': 'a timeline shows when the next attempt is due',
+  'sync > audited_day': 'completeness: what an audit has compared is not missing',
+  'sync > calendar': 'completeness compares all calendars with their audits in one statement',
+  'sync > change': 'completeness compares the change log with all tables of the mirror',
+  'sync > contact': 'completeness compares the address book with its audit in one statement',
+  'sync > event': 'completeness compares all events with their audits in one statement',
   'sync > sync_job': 'its own queue: see WRITES',
   'sync > worker': 'living workers share the watches of mailboxes',
 };

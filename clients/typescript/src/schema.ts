@@ -71,7 +71,7 @@ export interface paths {
         };
         /**
          * Prove for each day that nothing of an account is missing
-         * @description Compares the messages that the provider listed in the last audit, the messages that are stored here, their events, and the deliveries of these to each webhook that is not inactive. Differences are counted and named.
+         * @description Compares what the provider listed in the last audit, what is stored here, the change log, the events of the changes, and the deliveries of these to each webhook that is not inactive, by its triggers and filters. Differences are counted and named.
          */
         get: operations["Completeness_get"];
         put?: never;
@@ -3988,23 +3988,52 @@ export interface components {
          *         "surplus": 0,
          *         "unrepaired": 0
          *       },
+         *       "collections": [
+         *         {
+         *           "audited_at": 1795800000,
+         *           "calendar_id": "019aa1b2-0000-7000-8000-000000000003",
+         *           "complete": true,
+         *           "mirror": 501,
+         *           "missing": 0,
+         *           "missing_ids": [],
+         *           "object": "event",
+         *           "provider": 500,
+         *           "reasons": [],
+         *           "since_audit": 1,
+         *           "surplus": 0,
+         *           "surplus_ids": [],
+         *           "unstored": 0
+         *         }
+         *       ],
          *       "complete": false,
          *       "days": [
          *         {
+         *           "changes": [
+         *             {
+         *               "created": 409,
+         *               "deleted": 12,
+         *               "missing": 0,
+         *               "missing_ids": [],
+         *               "object": "message",
+         *               "updated": 230
+         *             }
+         *           ],
          *           "complete": false,
          *           "day": "2026-11-28",
          *           "deliveries": [
          *             {
          *               "callback_url": "https://app.example.com/hooks/mail",
          *               "dropped": 0,
+         *               "expected": 409,
          *               "handed_over": 400,
-         *               "kind": "messages",
-         *               "lost_event_ids": [],
+         *               "missing": 0,
+         *               "missing_event_ids": [],
+         *               "object": "message",
          *               "state": "failing",
          *               "unaccounted": 0,
          *               "waiting": 9,
-         *               "wanted": 409,
-         *               "webhook_id": "019aa1b2-0000-7000-8000-000000000002"
+         *               "webhook_id": "019aa1b2-0000-7000-8000-000000000002",
+         *               "without_event": 0
          *             }
          *           ],
          *           "messages": {
@@ -4084,52 +4113,103 @@ export interface components {
                 /** @description Differences that the last comparison found and could not repair */
                 unrepaired: number;
             } | null;
+            /** @description Calendars, then the address book */
+            collections: {
+                /** @description When the last audit of it began; null: none in the last 14 days */
+                audited_at: number | null;
+                /** @description null: the address book */
+                calendar_id: string | null;
+                /** @description Whether it is proven to be complete */
+                complete: boolean;
+                /** @description Objects that are stored here now and known to the provider */
+                mirror: number;
+                /** @description Objects that were listed in the audit and are lost here */
+                missing: number;
+                /** @description Up to 100 ids: missing objects */
+                missing_ids: string[];
+                /**
+                 * @description Kind of the object
+                 * @enum {string}
+                 */
+                object: "event" | "contact";
+                /** @description Objects that the provider listed in that audit; null without one */
+                provider: number | null;
+                /** @description Why it is not complete; empty if it is complete (docs/completeness.md) */
+                reasons: ("not_synced" | "never_audited" | "audit_overdue" | "folders_skipped" | "collections_skipped" | "unrepaired" | "missing" | "surplus" | "unstored" | "without_event" | "waiting" | "dropped" | "unaccounted")[];
+                /** @description Of these, unlisted objects that came or changed after the audit */
+                since_audit: number;
+                /** @description Objects that are stored here and that the provider did not list */
+                surplus: number;
+                /** @description Up to 100 ids: surplus objects */
+                surplus_ids: string[];
+                /** @description Of these, objects that could not be stored here */
+                unstored: number;
+            }[];
             /** @description Whether everything below is proven to be complete. What is unknown is not */
             complete: boolean;
             /** @description Oldest first */
             days: {
+                /** @description What changed on this day, by kind of object */
+                changes: {
+                    /** @description Objects that were created, by the change log */
+                    created: number;
+                    /** @description Objects that were deleted */
+                    deleted: number;
+                    /** @description Objects that were last created or changed on this day and are lost here: nobody deleted them */
+                    missing: number;
+                    /** @description Up to 100 ids: missing objects */
+                    missing_ids: string[];
+                    /**
+                     * @description Kind of the objects, named as in deltas
+                     * @enum {string}
+                     */
+                    object: "message" | "draft" | "thread" | "folder" | "label" | "calendar" | "event" | "contact";
+                    /** @description Changes of objects */
+                    updated: number;
+                }[];
                 /** @description Whether the day is proven to be complete */
                 complete: boolean;
                 /** @description Day in UTC */
                 day: string;
-                /** @description Results of the deliveries of the events of this day, by webhook and kind */
+                /** @description Results of the deliveries of the events of this day, by webhook and object */
                 deliveries: {
                     /** @description Address that is notified */
                     callback_url: string | null;
                     /** @description Given up */
                     dropped: number;
+                    /** @description Events that the webhook has to get, by its triggers and filters: the sum of handed_over, waiting and missing */
+                    expected: number;
                     /** @description Of these, confirmed by the receiver */
                     handed_over: number;
-                    /**
-                     * @description `messages`: `message.created`; `events`: `event.*`; `contacts`: `contact.*`
-                     * @enum {string}
-                     */
-                    kind: "messages" | "events" | "contacts";
-                    /** @description Up to 100 ids: events that were dropped or are unaccounted for */
-                    lost_event_ids: string[];
+                    /** @description The sum of dropped, without_event and unaccounted */
+                    missing: number;
+                    /** @description Up to 100 ids: missing events */
+                    missing_event_ids: string[];
+                    /** @description First part of the triggers: `message` counts `message.created`, `message.updated` … */
+                    object: string;
                     /**
                      * @description State of the object
                      * @enum {string}
                      */
                     state: "active" | "inactive" | "failing" | "failed";
-                    /** @description Neither delivered nor queued nor dropped */
+                    /** @description Stored, but neither delivered nor queued nor dropped */
                     unaccounted: number;
                     /** @description Queued, or kept until the failed webhook is activated */
                     waiting: number;
-                    /** @description Stored events that the webhook subscribes to */
-                    wanted: number;
                     /** @description Id of the webhook */
                     webhook_id: string;
+                    /** @description The change log names the event, and it is not stored */
+                    without_event: number;
                 }[];
                 /** @description Messages received on this day, with drafts */
                 messages: {
                     /** @description When the last audit of this day began; null: the day was never audited */
                     audited_at: number | null;
-                    /** @description Messages that need an event `message.created`; null: no webhook wants it */
+                    /** @description Messages that need an event `message.created`; null: no webhook wants it of each message */
                     expected_events: number | null;
                     /** @description Messages of the day that are stored here now and known to the provider */
                     mirror: number;
-                    /** @description Messages that were stored here or listed in the audit and are lost here */
+                    /** @description Messages that were listed in the audit and are lost here */
                     missing: number;
                     /** @description Up to 100 ids: missing messages */
                     missing_ids: string[];
@@ -4147,10 +4227,10 @@ export interface components {
                     without_event_ids: string[];
                 };
                 /** @description Why the day is not complete; empty if it is complete (docs/completeness.md) */
-                reasons: ("never_audited" | "audit_overdue" | "folders_skipped" | "collections_skipped" | "unrepaired" | "missing" | "surplus" | "without_event" | "waiting" | "dropped" | "unaccounted")[];
+                reasons: ("not_synced" | "never_audited" | "audit_overdue" | "folders_skipped" | "collections_skipped" | "unrepaired" | "missing" | "surplus" | "unstored" | "without_event" | "waiting" | "dropped" | "unaccounted")[];
             }[];
             /** @description Why the account is not complete; empty if it is complete (docs/completeness.md) */
-            reasons: ("never_audited" | "audit_overdue" | "folders_skipped" | "collections_skipped" | "unrepaired" | "missing" | "surplus" | "without_event" | "waiting" | "dropped" | "unaccounted")[];
+            reasons: ("not_synced" | "never_audited" | "audit_overdue" | "folders_skipped" | "collections_skipped" | "unrepaired" | "missing" | "surplus" | "unstored" | "without_event" | "waiting" | "dropped" | "unaccounted")[];
         };
         Conferencing: {
             /** @description Present only until the meeting is created */

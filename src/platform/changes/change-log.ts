@@ -100,15 +100,19 @@ function webhookBody(change: ChangeRecord, webhook: ChangeWebhook): Buffer {
 }
 
 // The lock that announces this writer (writer-keys.ts) must be taken before the numbers are
-// drawn. `count(*)` from `writing` enforces that order.
+// drawn. `count(*)` from `writing` enforces that order. The log names the event of a change, and
+// what filters compare, so that it can be proven that no event is missing (docs/adr/0160).
 const RECORD = withEvents(`
   writing as materialized (
     select pg_advisory_xact_lock_shared(${writerKey('a.id', 'change_seq_seq')})
     from (select distinct id from unnest($11::uuid[]) g(id)) a),
   logged as (
-    insert into change (account_id, object, object_id, event)
-    select x.* from (select count(*) from writing) seen,
-      unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[]) x(account_id, object, object_id, event))`);
+    insert into change (account_id, object, object_id, event, event_id, folders, from_domains)
+    select x.account_id, x.object, x.object_id, x.event, d.id,
+      case when d.filtered then d.folders end, case when d.filtered then d.from_domains end
+    from (select count(*) from writing) seen,
+      unnest($11::uuid[], $12::text[], $13::uuid[], $14::text[], $15::uuid[]) x(account_id, object, object_id, event, event_id)
+      left join due d on d.id = x.event_id)`);
 
 /** A change with the webhook to send about it. */
 interface Notice {
@@ -151,12 +155,15 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
   );
   const current = currentTraceparent();
   const notices = await noticesOf(sql, changes);
+  const eventIds = new Map<ChangeRecord, string>();
   const events = notices.map(({ change, webhook }) => {
+    const id = newId();
+    eventIds.set(change, id);
     const { applicationId, accountId, object } = change;
     const { trigger, dedupe, folders = [], fromDomains = [] } = webhook;
     const scopes = WEBHOOK_SCOPES[object] ?? null;
     return {
-      id: newId(),
+      id,
       applicationId,
       accountId,
       trigger,
@@ -170,6 +177,7 @@ export async function recordChanges(sql: Sql, changes: readonly ChangeRecord[]):
   });
   const stored = await storeEvents(sql, RECORD, events, [
     ...columnsOf(logged, 'accountId', 'object', 'objectId', 'event'),
+    logged.map((change) => eventIds.get(change) ?? null),
   ]);
   if (stored) wakeAfterCommit(sql, 'hook');
   const accounts = [...new Set(logged.map(({ accountId }) => accountId))];

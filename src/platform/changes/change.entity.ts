@@ -19,6 +19,18 @@ const ChangeSchema = defineEntity({
     objectId: p.uuid(),
     /** `create`, `modify` or `delete`. */
     event: p.text().$type<'create' | 'modify' | 'delete'>(),
+    /**
+     * Id of the webhook event of the change, if a webhook subscribed to its trigger,
+     * `<object>.created`, `.updated` or `.deleted`; it is stored if a filter matches. `null`:
+     * nobody subscribed, or the change sends no webhook.
+     */
+    eventId: p.uuid().nullable(),
+    /**
+     * What the filters of webhooks compare of the event, as in `WebhookEvent`; `null` if no
+     * subscribed webhook filters by them.
+     */
+    folders: p.array().columnType('uuid[]').nullable(),
+    fromDomains: p.array().columnType('text[]').nullable(),
     at: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });

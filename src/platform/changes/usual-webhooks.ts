@@ -6,6 +6,15 @@ const USUAL = ['thread', 'folder', 'label', 'draft'] as const;
 const VERBS = { create: 'created', modify: 'updated', delete: 'deleted' } as const;
 
 /**
+ * SQL of the trigger of a logged change that sends a webhook.
+ * @param change alias of a row of `change`
+ */
+export const triggerOf = (change: string): string => `
+  (${change}.object || '.' || case ${change}.event ${Object.entries(VERBS)
+    .map(([event, verb]) => `when '${event}' then '${verb}'`)
+    .join(' ')} end)`;
+
+/**
  * The webhook of a change: its own, or the usual one of its kind of object. Each change of a
  * thread, folder, label or draft has a usual one, and each deletion of a message.
  * @returns `null` if the change has no webhook

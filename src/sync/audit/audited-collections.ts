@@ -1,15 +1,16 @@
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
 import type { FirstAudits } from '../../accounts/sync-schedule/mirror-audits.ts';
 import type { ObjectDifferences } from '../../accounts/sync-schedule/mirror-audit.entity.ts';
-import { absentEvents } from '../../calendar/events/mirror/absent-events.ts';
+import { absentEvents, presentEvents } from '../../calendar/events/mirror/absent-events.ts';
 import type { MirrorCalendar } from '../../calendar/calendars/calendar-mirror.ts';
-import { absentContacts } from '../../contacts/contact-mirror.ts';
+import { absentContacts, presentContacts } from '../../contacts/contact-mirror.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { CalendarPort, ContactChanges, ContactsPort } from '../../providers/port/connector.ts';
 import type { ContactSync } from '../collections/contact-sync.ts';
 import type { EventPage } from '../collections/event-page.ts';
 import type { EventSync } from '../collections/event-sync.ts';
 import type { MirrorClaim } from '../mirror.repository.ts';
+import type { ListedObjects } from './listed-collections.ts';
 
 /** One run of an audit of calendars and contacts. */
 export interface CollectionRun {
@@ -31,8 +32,8 @@ export interface ListedPage {
   more: boolean;
   /** Number of listed objects. */
   size: number;
-  /** Whether this page has the ids of the whole listing. */
-  hasIds: boolean;
+  /** The ids of the whole listing; `null` if another page has them. */
+  present: readonly string[] | null;
   /**
    * Provider ids in the mirror that the listing does not contain.
    * @param beganAt when the listing began
@@ -54,6 +55,11 @@ export interface AuditedCollection {
    */
   refresh(): Promise<boolean>;
   list(cursor: string | null): Promise<ListedPage>;
+  /**
+   * The stored objects of a listing of which the last page is stored.
+   * @param present its provider ids
+   */
+  stored(sql: Sql, present: readonly string[]): Promise<ListedObjects>;
   remove<T>(providerIds: readonly string[], requestedAt: Date, onStored: Stored<T>): Promise<T>;
 }
 
@@ -92,7 +98,7 @@ export function auditedCalendar(
         cursor: page.cursor,
         more: page.more,
         size: page.events.length,
-        hasIds: present !== null,
+        present,
         absent: async (sql, beganAt, limit) =>
           present === null
             ? []
@@ -100,6 +106,7 @@ export function auditedCalendar(
         repair: (requestedAt, onStored) => store(page, requestedAt, onStored),
       };
     },
+    stored: (sql, present) => presentEvents(sql, calendar.id, { present, partial: isPartial }),
     remove: (removed, requestedAt, onStored) =>
       store({ ...nothing, partial: isPartial, removed }, requestedAt, onStored),
   };
@@ -125,7 +132,7 @@ export function auditedBook(
         cursor: page.cursor,
         more: page.more,
         size: page.contacts.length,
-        hasIds: present !== null,
+        present,
         absent: async (sql, beganAt, limit) =>
           present === null
             ? []
@@ -133,6 +140,7 @@ export function auditedBook(
         repair: (requestedAt, onStored) => store(page, requestedAt, onStored),
       };
     },
+    stored: (sql, present) => presentContacts(sql, account.accountId, present),
     remove: (removed, requestedAt, onStored) =>
       store({ contacts: [], removed }, requestedAt, onStored),
   };

@@ -16,7 +16,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { BudgetExhaustedError } from '../../platform/budgets/budget-exhausted-error.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
-import { Database } from '../../platform/database/sql.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
 import {
   type AuditedCollection,
   auditedBook,
@@ -25,14 +25,20 @@ import {
   type CollectionRun,
   type ListedPage,
 } from './audited-collections.ts';
+import {
+  type CollectionKey,
+  CONTACTS,
+  forgetOtherListings,
+  noteListing,
+  notedListing,
+  recordListing,
+} from './listed-collections.ts';
 import { ContactSync } from '../collections/contact-sync.ts';
 import { SECOND_PROOF_AFTER_MS } from './doubts.ts';
 import { EventSync } from '../collections/event-sync.ts';
 import { MirrorRepository } from '../mirror.repository.ts';
 import { nextPoll } from '../sync-policy.ts';
 
-/** The address book in `CollectionRound.collections`. */
-const CONTACTS = 'contacts';
 /** Most objects of a collection that one audit removes. */
 const MOST_ABSENT = 1_000;
 /** Objects that are removed in one transaction. */
@@ -93,7 +99,10 @@ export class CollectionAudit {
       events: NOTHING,
       contacts: NOTHING,
     };
-    await this.claims.withClaim(claim, null, (sql) => beginCollections(sql, accountId, round));
+    await this.claims.withClaim(claim, null, async (sql) => {
+      await forgetOtherListings(sql, accountId, round.collections);
+      await beginCollections(sql, accountId, round);
+    });
     return round;
   }
 
@@ -152,7 +161,7 @@ export class CollectionAudit {
   ): Promise<CollectionRound> {
     const { page, requestedAt, beganAt } = await this.#page(round, collection);
     return page.repair(requestedAt, async (sql, differences) => {
-      const found = page.hasIds ? await page.absent(sql, beganAt, MOST_ABSENT + 1) : round.absent;
+      const found = page.present ? await page.absent(sql, beganAt, MOST_ABSENT + 1) : round.absent;
       const absent = found.slice(0, MOST_ABSENT);
       const counted = {
         ...count(round, collection, page.size, differences),
@@ -164,11 +173,31 @@ export class CollectionAudit {
       else if (absent.length > 0) stored = { ...counted, ...BEGINNING, absent, confirming: true };
       else stored = next(counted);
       await storeCollections(sql, accountId, stored);
+      const key = { accountId, collection: round.collections[0] ?? '' };
+      await this.#keepListing(sql, key, { page, beganAt, collection });
       // The rest follows with an audit after this one.
       if (found.length > absent.length) await requestCollections(sql, accountId, requestedAt);
       if (stored.confirming) await postponeCollections(sql, accountId, this.#secondProofAt());
       return stored;
     });
+  }
+
+  /** Keeps what the listing has, as soon as its pages are stored. */
+  async #keepListing(
+    sql: Sql,
+    key: CollectionKey,
+    {
+      page,
+      beganAt,
+      collection,
+    }: { page: ListedPage; beganAt: Date; collection: AuditedCollection },
+  ): Promise<void> {
+    if (page.more) {
+      if (page.present) await noteListing(sql, key, page.present);
+      return;
+    }
+    const present = page.present ?? (await notedListing(sql, key));
+    if (present) await recordListing(sql, key, await collection.stored(sql, present), beganAt);
   }
 
   #secondProofAt(): Date {
@@ -182,7 +211,7 @@ export class CollectionAudit {
     collection: AuditedCollection,
   ): Promise<CollectionRound> {
     const { page, beganAt } = await this.#page(round, collection);
-    if (!page.hasIds) {
+    if (!page.present) {
       const stored = page.more ? { ...round, ...position(round, page, beganAt) } : next(round);
       return this.#store(run, stored);
     }

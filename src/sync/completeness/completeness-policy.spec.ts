@@ -1,4 +1,4 @@
-import { reasonsOf, reasonsOfMailbox } from './completeness-policy.ts';
+import { reasonsOfAccount, reasonsOfCollection, reasonsOfDay } from './completeness-policy.ts';
 
 const now = new Date('2026-11-28T12:00:00Z');
 const messages = {
@@ -10,11 +10,12 @@ const messages = {
   surplus: 0,
   withoutEvent: 0,
 };
-const delivered = { waiting: 0, dropped: 0, unaccounted: 0 };
+const delivered = { waiting: 0, dropped: 0, withoutEvent: 0, unaccounted: 0 };
+const changes = [{ missing: 0 }];
 
-describe('reasonsOf', () => {
+describe('reasonsOfDay', () => {
   it('finds nothing in a day of which everything is known and right', () => {
-    expect(reasonsOf({ messages, webhooks: [delivered] }, now)).toEqual([]);
+    expect(reasonsOfDay({ messages, changes, webhooks: [delivered] }, now)).toEqual([]);
   });
 
   it.each([
@@ -26,10 +27,17 @@ describe('reasonsOf', () => {
     [{ withoutEvent: 1 }, {}, 'without_event'],
     [{}, { waiting: 1 }, 'waiting'],
     [{}, { dropped: 1 }, 'dropped'],
+    [{}, { withoutEvent: 1 }, 'without_event'],
     [{}, { unaccounted: 1 }, 'unaccounted'],
   ])('with %j and a webhook with %j is %s', (of, webhook, reason) => {
     const webhooks = [delivered, { ...delivered, ...webhook }];
-    expect(reasonsOf({ messages: { ...messages, ...of }, webhooks }, now)).toEqual([reason]);
+    const known = { messages: { ...messages, ...of }, changes, webhooks };
+    expect(reasonsOfDay(known, now)).toEqual([reason]);
+  });
+
+  it('is missing an object that the change log has and the mirror has not', () => {
+    const known = { messages, changes: [...changes, { missing: 1 }], webhooks: [] };
+    expect(reasonsOfDay(known, now)).toEqual(['missing']);
   });
 
   it.each([
@@ -38,13 +46,34 @@ describe('reasonsOf', () => {
     ['2026-11-25', '2026-11-25T23:59:59Z', true],
     ['2026-11-25', '2026-11-26T00:00:00Z', false],
   ])('of %s with an audit that began at %s: overdue %s', (day, at, isOverdue) => {
-    const known = { messages: { ...messages, day, auditedAt: new Date(at) }, webhooks: [] };
-    expect(reasonsOf(known, now)).toEqual(isOverdue ? ['audit_overdue'] : []);
+    const audited = { ...messages, day, auditedAt: new Date(at) };
+    const known = { messages: audited, changes, webhooks: [] };
+    expect(reasonsOfDay(known, now)).toEqual(isOverdue ? ['audit_overdue'] : []);
   });
 });
 
-describe('reasonsOfMailbox', () => {
+describe('reasonsOfCollection', () => {
+  const collection = { auditedAt: now, missing: 0, surplus: 0, unstored: 0 };
+
+  it.each([
+    [{}, []],
+    [{ auditedAt: null }, ['never_audited']],
+    [{ auditedAt: new Date('2026-11-20T12:00:00Z') }, []],
+    [{ auditedAt: new Date('2026-11-20T11:59:59Z') }, ['audit_overdue']],
+    [{ missing: 1 }, ['missing']],
+    [{ surplus: 1 }, ['surplus']],
+    [{ unstored: 1 }, ['unstored']],
+  ])('with %j is %j, if it is audited each 7 days', (of, reasons) => {
+    expect(reasonsOfCollection({ ...collection, ...of }, 7, now)).toEqual(reasons);
+  });
+});
+
+describe('reasonsOfAccount', () => {
   it('is not complete before the first audit of everything', () => {
-    expect(reasonsOfMailbox(null)).toEqual(['never_audited']);
+    expect(reasonsOfAccount(null, 'running')).toEqual(['never_audited']);
+  });
+
+  it('is not complete while the account is not synced', () => {
+    expect(reasonsOfAccount(null, 'stopped')).toEqual(['not_synced', 'never_audited']);
   });
 });

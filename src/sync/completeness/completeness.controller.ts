@@ -23,7 +23,7 @@ export class CompletenessController {
   @Endpoint({
     summary: 'Prove for each day that nothing of an account is missing',
     description:
-      'Compares the messages that the provider listed in the last audit, the messages that are stored here, their events, and the deliveries of these to each webhook that is not inactive. Differences are counted and named.',
+      'Compares what the provider listed in the last audit, what is stored here, the change log, the events of the changes, and the deliveries of these to each webhook that is not inactive, by its triggers and filters. Differences are counted and named.',
     response: completenessView,
   })
   async get(

@@ -258,6 +258,15 @@ export function proofSample(now: Date): Completeness {
     withoutEvent: 0,
     withoutEventIds: [],
   };
-  const days = [{ day, complete: false, reasons: ['waiting' as const], messages, webhooks: [] }];
-  return { accountId: `${ID}01`, complete: false, reasons: ['waiting'], audit: null, days };
+  const days = [
+    { day, complete: false, reasons: ['waiting' as const], messages, changes: [], webhooks: [] },
+  ];
+  return {
+    accountId: `${ID}01`,
+    complete: false,
+    reasons: ['waiting'],
+    audit: null,
+    days,
+    collections: [],
+  };
 }

@@ -66,14 +66,6 @@ export async function recordDays(
   await forgetSeen(sql, accountId);
 }
 
-/** A stored event that says that a message of a day is new. */
-export interface AnnouncedMessage {
-  id: string;
-  day: string;
-  /** When the event was stored. */
-  at: Date;
-}
-
 /** What the last audit and the mirror say about the messages of one day. */
 export interface ComparedDay {
   day: string;
@@ -88,31 +80,33 @@ export interface ComparedDay {
   mirror: number;
   /** Of these, messages that the mirror has got since the audit. */
   sinceAudit: number;
-  /** Messages that the mirror had and does not have any more, although it logged no deletion. */
+  /**
+   * Messages that the audit listed and the mirror does not have any more, although it logged no
+   * deletion.
+   */
   missing: number;
   missingIds: string[];
-  /** Messages that the mirror had before the audit and that the provider did not list. */
+  /**
+   * Messages that the mirror had before the audit and that the provider did not list, or of which
+   * it has said since that they do not exist.
+   */
   surplus: number;
   surplusIds: string[];
 }
 
-// Deletions are read once, and only if a message is missing. Events from before the audit say
-// nothing about the mirror: a message that the audit repaired got another id.
+// Deletions are read once, and only if a message is missing. An audit that waits for its second
+// proof of a deletion has not recorded its days yet; its candidates are known.
 const COMPARE_DAYS = `
   with days as (select generate_series($2::date, $3::date, '1 day')::date as day),
   mirrored as materialized (
-    select id, (date at time zone 'UTC')::date as day, created_at from message
+    select id, provider_id, (date at time zone 'UTC')::date as day, created_at from message
     where account_id = $1 and provider_id is not null
       and date >= $2::date::timestamp at time zone 'UTC' and date < ($3::date + 1)::timestamp at time zone 'UTC'),
   seen as materialized (
     select a.day, s.id from audited_day a cross join unnest(a.message_ids) s(id)
     where a.account_id = $1 and a.day between $2::date and $3::date),
   gone as materialized (
-    select k.day, k.id from (
-      select day, id from seen
-      union select x.day, x.id from unnest($4::uuid[], $5::date[], $7::timestamptz[]) x(id, day, at)
-      where not exists (select 1 from audited_day a where a.account_id = $1 and a.day = x.day and a.audited_at >= x.at)) k
-    where not exists (select 1 from message m where m.id = k.id and m.account_id = $1)),
+    select day, id from seen k where not exists (select 1 from message m where m.id = k.id and m.account_id = $1)),
   missing as materialized (
     select day, id from gone
     where id not in (select object_id from change
@@ -120,72 +114,28 @@ const COMPARE_DAYS = `
                        and exists (select 1 from gone))),
   surplus as materialized (
     select m.day, m.id from mirrored m join audited_day a on a.account_id = $1 and a.day = m.day
-    where m.created_at <= a.audited_at and m.id not in (select id from seen))
+    where m.created_at <= a.audited_at and m.id not in (select id from seen)
+    union
+    select m.day, m.id from mirrored m
+    where m.provider_id in (select provider_id from candidate_message where account_id = $1 and gone_since is not null))
   select d.day::text as day, a.audited_at as "auditedAt", coalesce(a.skipped, 0) as skipped,
     coalesce(a.unrepaired, 0) as unrepaired, cardinality(a.message_ids) as provider,
     (select count(*)::int from mirrored m where m.day = d.day) as mirror,
     (select count(*)::int from mirrored m where m.day = d.day and m.created_at > a.audited_at) as "sinceAudit",
     (select count(*)::int from missing x where x.day = d.day) as missing,
-    array(select x.id from missing x where x.day = d.day order by x.id limit $6) as "missingIds",
+    array(select x.id from missing x where x.day = d.day order by x.id limit $4) as "missingIds",
     (select count(*)::int from surplus x where x.day = d.day) as surplus,
-    array(select x.id from surplus x where x.day = d.day order by x.id limit $6) as "surplusIds"
+    array(select x.id from surplus x where x.day = d.day order by x.id limit $4) as "surplusIds"
   from days d left join audited_day a on a.account_id = $1 and a.day = d.day order by d.day`;
 
 /**
- * Compares what audits have seen at the provider, and the events that were stored since then, with
- * the mirror of now.
+ * Compares what audits have seen at the provider with the mirror of now.
  * @param limit most ids of each kind of difference and day
  */
 export function compareDays(
   sql: Sql,
   accountId: string,
-  {
-    from,
-    to,
-    announced,
-    limit,
-  }: {
-    from: string;
-    to: string;
-    announced: readonly AnnouncedMessage[];
-    limit: number;
-  },
+  { from, to, limit }: { from: string; to: string; limit: number },
 ): Promise<ComparedDay[]> {
-  return sql.query(COMPARE_DAYS, [
-    accountId,
-    from,
-    to,
-    announced.map(({ id }) => id),
-    announced.map(({ day }) => day),
-    limit,
-    announced.map(({ at }) => at),
-  ]);
-}
-
-/** A message that has to have an event `message.created`. */
-export interface NewMessage {
-  id: string;
-  day: string;
-}
-
-const NEWS = `
-  select m.id, (m.date at time zone 'UTC')::date::text as day
-  from message m join "grant" g on g.id = m.account_id
-  where m.account_id = $1 and not m.draft
-    and m.date >= $2::date::timestamp at time zone 'UTC' and m.date < ($3::date + 1)::timestamp at time zone 'UTC'
-    and m.date >= date_trunc('second', g.created_at) and m.created_at >= $4
-    and m.created_at < m.date + $5 * interval '1 day'`;
-
-/**
- * Messages of the days that need an event, because a webhook wants it. Left out are drafts, mail
- * from before the account was connected, and mail that was found more than `recentDays` after it
- * had arrived.
- * @param since only messages that the mirror has got since then
- */
-export function newMessages(
-  sql: Sql,
-  accountId: string,
-  { from, to, since, recentDays }: { from: string; to: string; since: Date; recentDays: number },
-): Promise<NewMessage[]> {
-  return sql.query(NEWS, [accountId, from, to, since, recentDays]);
+  return sql.query(COMPARE_DAYS, [accountId, from, to, limit]);
 }

@@ -77,13 +77,28 @@ function sendingFacts(account: AccountDetail, now: Date): Html {
   </section>`;
 }
 
+const sumOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
+
 /** How far the account is proven to be complete, in one line. */
-function proofText({ complete, reasons, days }: Completeness): Html | string {
-  if (complete) return html`${chip('good', 'proven')} for the last ${counted(days.length, 'day')}`;
+function proofText({ complete, reasons, days, collections }: Completeness): Html | string {
+  const webhooks = days.flatMap((day) => day.webhooks);
+  const expected = sumOf(webhooks.map((webhook) => webhook.expected));
+  const handedOver = sumOf(webhooks.map((webhook) => webhook.handedOver));
+  const events = html`<span class="aside"
+    >${count(handedOver)} of ${counted(expected, 'event')} handed over</span
+  >`;
+  if (complete)
+    return html`${chip('good', 'proven')} for the last ${counted(days.length, 'day')} ${events}`;
   const open = days.filter((day) => !day.complete).length;
+  const objects = [...days.flatMap((day) => day.changes), ...collections];
+  const missing = sumOf([
+    ...objects.map((one) => one.missing),
+    ...days.map((day) => day.messages.missing),
+  ]);
   const why = reasons.map((reason) => reason.replaceAll('_', ' ')).join(', ');
   return html`${chip('warning', 'not proven')} ${why}
-    <span class="aside">${count(open)} of ${counted(days.length, 'day')}</span>`;
+    <span class="aside">${count(open)} of ${counted(days.length, 'day')}</span> ${events}
+    ${missing > 0 ? html`<span class="aside">${counted(missing, 'object')} missing</span>` : ''}`;
 }
 
 function syncFacts({ sync, audit }: AccountDetail, proof: Completeness, now: Date): Html {

@@ -1,4 +1,17 @@
 /**
+ * SQL condition: a webhook subscribes to the trigger of an event of its application. Its filters
+ * and its state are not part of it.
+ * @param webhook alias of a row of `webhook`
+ * @param event alias of a row with `application_id` and `type`, as `webhook_event` has them
+ */
+export const subscribes = (webhook: string, event: string): string =>
+  `${webhook}.application_id = ${event}.application_id and ${event}.type = any(${webhook}.triggers)`;
+
+/** SQL condition: the filters of a webhook compare more than the account of an event. */
+export const filtersObjects = (webhook: string): string =>
+  `(${webhook}.filter_folders is not null or ${webhook}.filter_domains is not null)`;
+
+/**
  * SQL condition: a webhook wants an event. The only place that decides it, for every use of events:
  * what is stored, delivered and shown in a feed. The state of the webhook is not part of it.
  * @param webhook alias of a row of `webhook`
@@ -6,7 +19,7 @@
  *   `from_domains`, as `webhook_event` has them
  */
 export const wants = (webhook: string, event: string): string => `
-  ${webhook}.application_id = ${event}.application_id and ${event}.type = any(${webhook}.triggers)
+  ${subscribes(webhook, event)}
   and (${webhook}.filter_accounts is null or ${event}.account_id = any(${webhook}.filter_accounts))
   and (${webhook}.filter_folders is null or ${event}.folders && ${webhook}.filter_folders)
   and (${webhook}.filter_domains is null or ${event}.from_domains && ${webhook}.filter_domains)`;
