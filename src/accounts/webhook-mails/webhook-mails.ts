@@ -53,7 +53,8 @@ export class WebhookMails {
 
   /** Sends at most 20 mails, one after another. Stops early if the mail server is in trouble. */
   async run(stop?: AbortSignal): Promise<void> {
-    for (let count = 0; count < MOST_PER_RUN && !stop?.aborted; count += 1) {
+    for (let count = 0; count < MOST_PER_RUN; count += 1) {
+      if (stop?.aborted) return;
       const now = this.clock.now();
       const until = new Date(now.getTime() + LEASE_MS);
       const mail = await leaseWebhookMail(this.database, now, until);
