@@ -84,12 +84,12 @@ describe('the completeness of a day of changes', () => {
     const { status } = await webhooks('put', `webhooks/${ids.get(path)}`).send({ state });
     expect(status).toBe(200);
   };
-  // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as supertest types bodies
   async function ok(
     method: 'get' | 'post' | 'put' | 'delete',
     path: string,
     body?: object,
     by = ada,
+    // eslint-disable-next-line @typescript-eslint/no-explicit-any -- as supertest types bodies
   ): Promise<any> {
     const response = await request(server.url)[method](path).set(by.bearer).send(body);
     expect([path, response.status < 300, response.body.message]).toEqual([path, true, undefined]);
