@@ -5,8 +5,8 @@ import { peopleOf } from '../filters/people.ts';
 
 /*
  * The one list of what is written to the columns of `message`. Statements that insert, complete and
- * edit messages are built from it. A new column needs a line in this list, in the entity, and in the
- * interface of the messages that have a value for it.
+ * edit messages are built from it. A new column needs a line in this list, one in the entity, and
+ * one in the interface of the messages that have a value for it.
  */
 
 /** What the content of a message says about it. */
