@@ -2,7 +2,7 @@ import { runChecks, type Summary } from './lib/checks.ts';
 import { ensureBuilt } from './lib/build.ts';
 import { runJest, runJestTwice } from './lib/jest-run.ts';
 import { keepTemporaryFilesInMemory } from './lib/memory-folder.ts';
-import { NIGHTLY, requireNamedTests, STORMS_OF_A_PUSH } from './lib/nightly-tests.ts';
+import { NIGHTLY, requireNamedTests } from './lib/nightly-tests.ts';
 import { writeTestGroups } from './lib/test-groups.ts';
 
 /**
@@ -11,8 +11,8 @@ import { writeTestGroups } from './lib/test-groups.ts';
  */
 const GROUPS = ['--selectProjects', 'groups', '--maxWorkers=5'];
 /**
- * Storms, the fault tests and long tests, start many processes each, so they run after the others
- * and few at a time. The memory limit makes Jest use separate processes, so that nothing they leave
+ * All storms, the fault tests and long tests, start many processes each, so they run after the
+ * others and few at a time. The memory limit makes Jest use separate processes, so that nothing they leave
  * behind outlives the run.
  */
 const STORMS = ['--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
@@ -35,8 +35,7 @@ if (scope === undefined) {
   writeTestGroups();
   const groups = await runJestTwice(GROUPS, ['--maxWorkers=1']);
   unstable.push(...groups.unstable);
-  // Storms prove that nothing is lost or doubled, so a single failure counts and is not repeated.
-  parts.push(groups, await runJest([...STORMS, '--runTestsByPath', ...STORMS_OF_A_PUSH]));
+  parts.push(groups);
 } else if (scope === '--long') {
   requireNamedTests();
   parts.push(await runJest(['--maxWorkers=2', '--runTestsByPath', ...NIGHTLY]));

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { stripVTControlCharacters } from 'node:util';
 import type { Summary } from './checks.ts';
 import { npmScript, ROOT, runCommand } from './project.ts';
+import { STORMS_OF_A_PUSH } from './nightly-tests.ts';
 import { specFilesOf } from './test-groups.ts';
 import { judgeSecondRun, readUnstable, writeUnstable } from './unstable-tests.ts';
 
@@ -101,7 +102,8 @@ const MOST_UNSTABLE = 6;
 /**
  * Runs Jest, and runs the spec files of failed tests a second time, one file at a time, to tell
  * broken tests from unstable ones (ADR 0052). Runs with more than six failed tests are not
- * repeated. A test that fails again counts as failed. A test that passes is recorded in
+ * repeated, nor are runs with a failed storm: storms prove that nothing is lost or doubled, so a
+ * single failure counts. A test that fails again counts as failed. A test that passes is recorded in
  * `test/unstable.json`; it counts as failed if it was recorded there before.
  * @param options arguments of the first run
  * @param alone arguments of the second run; the spec files are added to them
@@ -115,8 +117,9 @@ export async function runJestTwice(
   // Only failed tests are repeated. A file that Jest could not load, or a run without results, is
   // broken for certain.
   const isFew = failed.length === first.failed && failed.length <= MOST_UNSTABLE;
-  if (first.failed === 0 || !isFew) return { ...first, unstable: [] };
   const files = [...new Set(failed.flatMap(({ file, messages }) => specFilesOf(file, messages)))];
+  const isStorm = files.some((file) => STORMS_OF_A_PUSH.includes(file));
+  if (first.failed === 0 || !isFew || isStorm) return { ...first, unstable: [] };
   process.stdout.write(
     `\nOnce more, alone:\n${failed.map(({ name }) => `  ${name}\n`).join('')}\n`,
   );

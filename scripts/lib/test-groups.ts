@@ -1,6 +1,6 @@
 import fs from 'node:fs';
 import path from 'node:path';
-import { NIGHTLY, requireNamedTests } from './nightly-tests.ts';
+import { NIGHTLY, requireNamedTests, STORMS_OF_A_PUSH } from './nightly-tests.ts';
 import { ROOT } from './project.ts';
 
 /** Folder of the generated groups; jest.config.js also names it. */
@@ -43,7 +43,9 @@ export function writeTestGroups(): void {
   requireNamedTests();
   fs.rmSync(FOLDER, { recursive: true, force: true });
   fs.mkdirSync(FOLDER, { recursive: true });
-  const groups = LONGEST.map((file): [name: string, files: string[]] => ['longest', [file]]);
+  const alone = (name: string, files: readonly string[]) =>
+    files.map((file): [name: string, files: string[]] => [name, [file]]);
+  const groups = [...alone('longest', LONGEST), ...alone('storm', STORMS_OF_A_PUSH)];
   const tiers = TIERS.map((tier) => ({
     name: tier.name,
     hands: dealt(filesOf(tier.folder, tier.ending), tier.groups),
