@@ -18,6 +18,8 @@ import { ROW_CLAIMED, ROW_WAITING } from './row-state.ts';
  * - The claim reads only a limited number of rows, and rate gates let too few of them in.
  * - Some of the rows are suspects that have to wait.
  *
+ * `claim-statement.sql` is the whole statement of the queue `send`, with a worked example.
+ *
  * `materialized` is required: without it the planner may run the LIMIT subquery twice and update
  * more rows than LIMIT.
  */
@@ -103,7 +105,7 @@ export const MOST_CRASHES = 3;
  */
 export const FIRST_SUSPECTS = 8;
 
-const SUSPECT = `c.crashes between 1 and ${MOST_CRASHES - 1}`;
+const SUSPECT = `r.crashes between 1 and ${MOST_CRASHES - 1}`;
 
 /**
  * The oldest due rows and, after a claim that had to move many of them to later slots, also the
@@ -120,32 +122,32 @@ function dueRows({ table, gateColumn, deadlineColumn }: QueueTable): string {
         ${due} order by run_at limit $4 for update skip locked),
       newest as materialized (
         ${due} and id <> all(${ids('oldest')}) order by run_at desc limit $7 for update skip locked),
-      read_rows as materialized (
+      due_rows as materialized (
         select *, false as ahead from oldest union all select *, true from newest)`;
 }
 
 /**
- * For each rate gate: `most` rows in flight, `let_in` rows that its circuit breaker lets in, and
+ * For each rate gate: at most `max_in_flight` rows, `let_in` rows that its circuit breaker lets in, and
  * `wait_ms`, the delay for rows that the breaker turned away. A stopped breaker lets in no row, and
  * a testing one lets in one row at a time until one reports `well`.
  *
- * A run that has ended, but whose result is not written yet, does not count among `most`. It does
- * count among `let_in`, because its result may be the one that stops the breaker.
+ * A run that has ended, but whose result is not written yet, does not count for `max_in_flight`.
+ * It does count for `let_in`, because its result may be the one that stops the breaker.
  */
 function gates({ table, gateColumn, breaker, paceMs }: QueueTable): string {
   const stoppedFor = `extract(epoch from g.closed_until - now()) * 1000`;
   return `
-      acc as materialized (
-        select c.gate, coalesce(g.max_in_flight, 8) as most, ${paceMs ?? 'coalesce(g.slot_ms, 50)'} as slot_ms,
+      gates as materialized (
+        select d.gate, coalesce(g.max_in_flight, 8) as max_in_flight, ${paceMs ?? 'coalesce(g.slot_ms, 50)'} as slot_ms,
           ${breaker ? 'coalesce(greatest(g.failures, case when g.closed_until is not null then 1 end), 0)' : '0'} as failures,
           ${breaker ? 'g.failures > 0 or g.closed_until is not null' : 'false'} as marked,
           ${breaker ? `case when g.closed_until > now() then 0 when g.closed_until <= now() then 1 else 32767 end` : '32767'} as let_in,
           ${breaker ? `case when g.closed_until is null then 0 else greatest(${stoppedFor}, ${TESTING_WAIT_MS}) end` : '0'} as wait_ms,
-          ${breaker ? 'case when g.closed_until is not null then g.close_reason end' : 'null'} as reason, running.busy, running.ended
-        from (select distinct gate from read_rows) c left join account_gate g on g.account_id = c.gate
+          ${breaker ? 'case when g.closed_until is not null then g.close_reason end' : 'null'} as reason, claimed.running, claimed.ended
+        from (select distinct gate from due_rows) d left join account_gate g on g.account_id = d.gate
         cross join lateral (
-          select count(*) filter (where b.id <> all($6::uuid[])) as busy, count(*) filter (where b.id = any($6::uuid[])) as ended
-          from ${table} b where b.${gateColumn} = c.gate and b.state = ${ROW_CLAIMED}) running)`;
+          select count(*) filter (where b.id <> all($6::uuid[])) as running, count(*) filter (where b.id = any($6::uuid[])) as ended
+          from ${table} b where b.${gateColumn} = d.gate and b.state = ${ROW_CLAIMED}) claimed)`;
 }
 
 /**
@@ -156,18 +158,18 @@ function ranking({ table }: QueueTable): string {
   const second = `(select exists (select 1 from ${table} b where b.state = ${ROW_CLAIMED} and b.crashes = ${MOST_CRASHES - 1}))`;
   return `
       ranked as materialized (
-        select c.*, a.most, a.slot_ms, a.failures, a.marked, a.let_in, a.wait_ms, a.reason, a.ended,
-          a.busy + row_number() over (partition by c.gate order by c.urgent desc, c.run_at, c.id) as pos,
-          case when ${SUSPECT} then row_number() over (partition by c.crashes order by c.run_at, c.id) else 0 end as turn
-        from read_rows c join acc a using (gate)),
-      placed as materialized (
-        select c.*, c.pos <= c.most and (c.urgent or c.pos + c.ended <= c.let_in) as fits,
+        select r.*, g.max_in_flight, g.slot_ms, g.failures, g.marked, g.let_in, g.wait_ms, g.reason, g.ended,
+          g.running + row_number() over (partition by r.gate order by r.urgent desc, r.run_at, r.id) as nth_in_flight,
+          case when ${SUSPECT} then row_number() over (partition by r.crashes order by r.run_at, r.id) else 0 end as nth_suspect
+        from due_rows r join gates g using (gate)),
+      decided as materialized (
+        select r.*, r.nth_in_flight <= r.max_in_flight and (r.urgent or r.nth_in_flight + r.ended <= r.let_in) as fits,
           case when not ${SUSPECT} then true
-               when c.crashes = 1 then c.turn <= $5
-               else c.turn = 1 and not ${second} end as cleared
-        from ranked c),
-      take as materialized (
-        select id, failures, marked from placed where fits and cleared order by pos, run_at limit $1)`;
+               when r.crashes = 1 then r.nth_suspect <= $5
+               else r.nth_suspect = 1 and not ${second} end as cleared
+        from ranked r),
+      admitted as materialized (
+        select id, failures, marked from decided where fits and cleared order by nth_in_flight, run_at limit $1)`;
 }
 
 /**
@@ -176,38 +178,38 @@ function ranking({ table }: QueueTable): string {
  * Suspects that may not run yet get a slot soon.
  */
 function parking({ table, paceMs }: QueueTable): string {
-  const perGate = 'select distinct gate, n, slot_ms from turned_away';
+  const perGate = 'select distinct gate, in_all, slot_ms from turned_away';
   // A queue with a pace of its own does not change the rate gate: its slots begin now.
   const pace = paceMs
-    ? `select gate as account_id, now() + n * slot_ms * interval '1 ms' as next_slot from (${perGate}) s`
+    ? `select gate as account_id, now() + in_all * slot_ms * interval '1 ms' as next_slot from (${perGate}) s`
     : `
         insert into account_gate as g (account_id, next_slot, slot_ms)
-        select gate, now() + n * slot_ms * interval '1 ms', slot_ms from (${perGate}) s order by gate
+        select gate, now() + in_all * slot_ms * interval '1 ms', slot_ms from (${perGate}) s order by gate
         on conflict (account_id) do update
           set next_slot = greatest(g.next_slot, now()) + (excluded.next_slot - now())
         returning account_id, next_slot`;
   return `
       turned_away as (
         select id, gate, run_at, due_at, deadline, slot_ms, reason, case when urgent then 0 else wait_ms end as wait_ms,
-          row_number() over (partition by gate order by run_at, id) as ord, count(*) over (partition by gate) as n
-        from placed where not fits and not ahead),
+          row_number() over (partition by gate order by run_at, id) as nth, count(*) over (partition by gate) as in_all
+        from decided where not fits and not ahead),
       pace as (${pace}),
-      slots as materialized (
-        select s.id, s.run_at as before, s.due_at, s.reason,
-          least(p.next_slot + (s.wait_ms - (s.n - s.ord) * s.slot_ms) * interval '1 ms',
-                case when s.deadline > now() then s.deadline end) as at
+      parked as materialized (
+        select s.id, s.run_at as old_run_at, s.due_at, s.reason,
+          least(p.next_slot + (s.wait_ms - (s.in_all - s.nth) * s.slot_ms) * interval '1 ms',
+                case when s.deadline > now() then s.deadline end) as new_run_at
         from turned_away s join pace p on p.account_id = s.gate),
-      park as (update ${table} j set run_at = ${its('at', 'slots')} where ${among('slots')}),
-      turns as materialized (
+      park_rows as (update ${table} j set run_at = ${its('new_run_at', 'parked')} where ${among('parked')}),
+      later_suspects as materialized (
         select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
-                           * ceil(turn / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as at
-        from placed where fits and not cleared and not ahead),
-      wait_turn as (update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')})`;
+                           * ceil(nth_suspect / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as new_run_at
+        from decided where fits and not cleared and not ahead),
+      park_suspects as (update ${table} j set run_at = ${its('new_run_at', 'later_suspects')} where ${among('later_suspects')})`;
 }
 
 const LATE_ROWS = `
     (select json_agg(json_build_object('id', id, 'reason', coalesce(reason, 'waiting for the account''s sending pace')))
-     from slots where at > due_at + interval '${LATE_SECONDS} s' and before <= due_at + interval '${LATE_SECONDS} s')`;
+     from parked where new_run_at > due_at + interval '${LATE_SECONDS} s' and old_run_at <= due_at + interval '${LATE_SECONDS} s')`;
 
 /** Builds the JSON of a `ClaimSummary`. */
 function summary({ table }: QueueTable, reportsLate: boolean): string {
@@ -215,11 +217,11 @@ function summary({ table }: QueueTable, reportsLate: boolean): string {
   return `
       json_build_object(
         'seen', (select count(*) from oldest),
-        'parked', (select count(*) from slots) + (select count(*) from turns),
+        'parked', (select count(*) from parked) + (select count(*) from later_suspects),
         'lowestMs', (select floor(extract(epoch from min(run_at)) * 1000) from oldest),
         'nextMs', extract(epoch from least(
           (select run_at ${waiting} > now() order by run_at limit 1),
-          (select min(at) from slots), (select min(at) from turns)) - now()) * 1000,
+          (select min(new_run_at) from parked), (select min(new_run_at) from later_suspects)) - now()) * 1000,
         'passedOver', exists (
           select 1 from (select id ${waiting} <= now() order by run_at limit 1) first
           where not exists (select 1 from oldest where oldest.id = first.id)),
@@ -246,10 +248,10 @@ export function claimStatement(queue: QueueTable, reportsLate: boolean): string 
       taken as (
         update ${table} j
         set state = ${ROW_CLAIMED}, attempt = least(attempt + 1, ${MOST_ATTEMPTS}), fence = fence + 1, worker_id = $2, handoff_at = null${claimSets ? `, ${claimSets}` : ''}
-        where ${among('take')}
+        where ${among('admitted')}
         returning j.id, j.fence, j.attempt, j.ambiguous, j.${gateColumn} as "gateId", j.due_at as "dueAt",
           extract(epoch from clock_timestamp() - j.due_at)::float8 as "lateSeconds",
-          ${its('failures', 'take')} as "gateFailures", ${its('marked', 'take')} as "gateMarked", j.crashes${extra})
+          ${its('failures', 'admitted')} as "gateFailures", ${its('marked', 'admitted')} as "gateMarked", j.crashes${extra})
       select case when row_number() over () = 1 then ${summary(queue, reportsLate)} end as summary, taken.*
       from (select) one
       left join taken on true`;
