@@ -1,17 +1,17 @@
 import { idsOf, type Sql } from '../platform/database/sql.ts';
 import { hasOpenWrite } from '../accounts/provider-writes/open-writes.ts';
 import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
+import type { Contact } from './contact.entity.ts';
+import type { RowOf, NotNull } from '../platform/database/rows/row-of.ts';
 
 /*
  * SQL with which a sync pass reads and updates mirrored contacts of an address book.
  * `contact-store.ts` has the inserts and updates of their content.
  */
 
-export interface MirrorContact {
-  id: string;
-  providerId: string;
+export interface MirrorContact
+  extends RowOf<Contact, 'id' | 'picture'>, NotNull<RowOf<Contact, 'providerId'>> {
   fields: ContactFields;
-  picture: string | null;
   /** True while one of our own provider writes for the contact is still open. */
   writing: boolean;
   /**
@@ -63,7 +63,7 @@ export async function lockContacts(
 ): Promise<MirrorContact[]> {
   const locked = await sql.query<{ id: string }>(LOCK, [accountId, providerIds]);
   if (locked.length === 0) return [];
-  const rows = await sql.query<Omit<MirrorContact, 'fields'> & { content: ContactFields }>(LOCKED, [
+  const rows = await sql.query<Omit<MirrorContact, 'fields'> & RowOf<Contact, 'content'>>(LOCKED, [
     accountId,
     idsOf(locked),
   ]);

@@ -2,6 +2,8 @@ import { newId } from '../platform/base/ids/ids.ts';
 import { columnsOf, idsOf, type Sql } from '../platform/database/sql.ts';
 import type { ContactFields } from '../providers/port/contact-content.ts';
 import { keysOf } from './contact-keys.ts';
+import type { ContactGroup } from './contact.entity.ts';
+import type { RowOf } from '../platform/database/rows/row-of.ts';
 
 /*
  * Writes address book contacts together with their filter keys, in the caller's transaction. The
@@ -129,7 +131,7 @@ async function groupIds(
   const paths = [...new Set(contacts.flatMap(({ fields }) => fields.groups))];
   if (paths.length === 0) return new Map();
   await sql.query(WRITE_GROUPS, [accountId, paths.map(() => newId()), paths, at]);
-  const rows = await sql.query<{ id: string; path: string }>(GROUP_IDS, [accountId, paths]);
+  const rows = await sql.query<RowOf<ContactGroup, 'id' | 'path'>>(GROUP_IDS, [accountId, paths]);
   return new Map(rows.map(({ id, path }) => [path, id]));
 }
 

@@ -10,11 +10,14 @@ import {
   type WriteOutcome,
 } from '../accounts/provider-writes/provider-writes.ts';
 import type { ContactsPort, ProviderAccount } from '../providers/port/connector.ts';
-import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
+import { contactFields } from '../providers/port/contact-content.ts';
 import { contactChange } from './contact-changes.ts';
 import { updateContacts, writeKeys } from './contact-store.ts';
 import { storeSeenContacts } from './contact-mirror.ts';
 import { type ContactAtProvider, ContactsRepository } from './contacts.repository.ts';
+import type { Contact } from './contact.entity.ts';
+import type { Grant } from '../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../platform/database/rows/row-of.ts';
 
 const DELETED: WriteOutcome = {
   kind: 'superseded',
@@ -119,13 +122,10 @@ const LOCK = `
   select id, provider_id as "providerId", content, provider_content as "providerContent", picture from contact
   where id = $1 and account_id = $2 for update`;
 
-interface LockedContact {
-  id: string;
-  providerId: string | null;
-  content: ContactFields;
-  providerContent: ContactFields | null;
-  picture: string | null;
-}
+type LockedContact = RowOf<
+  Contact,
+  'id' | 'providerId' | 'content' | 'providerContent' | 'picture'
+>;
 
 /**
  * Reverts a change that the provider refused. A contact the provider does not have is deleted; any
@@ -159,7 +159,7 @@ const SHOW = `
 /** Shows a contact again because the provider refused to delete it. */
 async function showAgain(sql: Sql, write: FailedWrite, at: Date): Promise<void> {
   const { objectId: id, accountId } = write;
-  const [shown] = await sql.query<{ content: ContactFields }>(SHOW, [id, accountId, at]);
+  const [shown] = await sql.query<RowOf<Contact, 'content'>>(SHOW, [id, accountId, at]);
   if (!shown) return;
   await writeKeys(sql, accountId, [{ id, fields: contactFields(shown.content) }], at);
   await recordChange(sql, write, 'created', at);
@@ -173,7 +173,7 @@ async function recordChange(
   verb: 'created' | 'updated' | 'deleted',
   at: Date,
 ): Promise<void> {
-  const [owner] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
+  const [owner] = await sql.query<RowOf<Grant, 'applicationId'>>(OWNER, [accountId]);
   if (!owner) return;
   const dedupe = `contact:${objectId}:${verb}:${newId()}`;
   await recordChanges(sql, [contactChange({ ...owner, accountId, at }, objectId, verb, dedupe)]);

@@ -5,12 +5,11 @@ import { type Listing, type PageOfView, runListing } from '../platform/database/
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 import { filterKey, KEY_FIELDS, type KeyField } from './contact-keys.ts';
+import type { Contact, ContactGroup } from './contact.entity.ts';
+import type { RowOf } from '../platform/database/rows/row-of.ts';
 
 /** A group as a plain value. */
-export interface ContactGroupRecord {
-  id: string;
-  path: string;
-}
+export type ContactGroupRecord = RowOf<ContactGroup, 'id' | 'path'>;
 
 /** A contact as a plain value. */
 export interface ContactRecord {
@@ -35,11 +34,8 @@ export interface ContactFilter {
 }
 
 /** A contact with its last known state at the provider. */
-export interface ContactAtProvider extends ContactRecord {
-  providerId: string | null;
-  providerContent: ContactFields | null;
-  deleting: boolean;
-}
+export interface ContactAtProvider
+  extends ContactRecord, RowOf<Contact, 'providerId' | 'providerContent' | 'deleting'> {}
 
 type Row<T extends ContactRecord> = Omit<T, 'fields'> & { content: ContactFields };
 

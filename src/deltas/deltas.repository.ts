@@ -4,6 +4,8 @@ import type { Position } from '../platform/waiting/cursor.ts';
 import type { DeltaType } from '../platform/changes/delta-types.ts';
 import type { LoggedChange } from './roll-up.ts';
 import { lowestWriter } from '../platform/database/writer-keys.ts';
+import type { Change } from '../platform/changes/change.entity.ts';
+import type { RowOf } from '../platform/database/rows/row-of.ts';
 
 /** State of the change log of an account. */
 export interface LogState {
@@ -66,15 +68,12 @@ const NEWEST = `
   cross join lateral (
     select c.seq from change c where c.account_id = a.id order by c.seq desc limit 1) n`;
 
-interface PageRow {
-  endSeq: number;
-  endAt: Date;
+interface PageRow extends RowOf<Change, 'at' | 'objectId' | 'event'> {
   /** `null` in the only row of a page without changes. */
   seq: number | null;
-  at: Date;
+  endSeq: number;
+  endAt: Date;
   object: DeltaType;
-  objectId: string;
-  event: LoggedChange['event'];
   bytes: number;
 }
 
@@ -132,7 +131,7 @@ export class DeltasRepository {
   }
 
   async atOrBefore(accountId: string, seq: number): Promise<Position | undefined> {
-    const [row] = await this.database.query<{ seq: number; at: Date }>(AT_OR_BEFORE, [
+    const [row] = await this.database.query<RowOf<Change, 'seq' | 'at'>>(AT_OR_BEFORE, [
       accountId,
       seq,
     ]);
@@ -141,7 +140,7 @@ export class DeltasRepository {
 
   /** Number of the first change written at or after `since`. */
   async firstSince(accountId: string, since: Date): Promise<number | undefined> {
-    const [row] = await this.database.query<{ seq: number }>(FIRST_SINCE, [accountId, since]);
+    const [row] = await this.database.query<RowOf<Change, 'seq'>>(FIRST_SINCE, [accountId, since]);
     return row?.seq;
   }
 
@@ -150,7 +149,7 @@ export class DeltasRepository {
    * yet.
    */
   async newest(accountIds: readonly string[]): Promise<ReadonlyMap<string, number>> {
-    const rows = await this.database.query<{ accountId: string; seq: number }>(NEWEST, [
+    const rows = await this.database.query<RowOf<Change, 'accountId' | 'seq'>>(NEWEST, [
       accountIds,
     ]);
     return new Map(rows.map(({ accountId, seq }) => [accountId, seq]));

@@ -1,6 +1,8 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../platform/database/base-columns.ts';
 import { JobStatus } from './job-status.entity.ts';
+import type { SendRoute } from './job-status.ts';
+import type { SendPhase, ProviderErrorCode } from '../platform/base/errors/provider-error.ts';
 
 const JobAttemptSchema = defineEntity({
   name: 'JobAttempt',
@@ -22,16 +24,16 @@ const JobAttemptSchema = defineEntity({
     startedAt: p.datetime().columnType('timestamptz'),
     endedAt: p.datetime().columnType('timestamptz'),
     /** `sent`, `not-sent`, `unknown`. */
-    outcome: p.text(),
+    outcome: p.text().$type<'sent' | 'not-sent' | 'unknown'>(),
     /**
      * Route of the message, one of `SEND_ROUTES`; `null` if sending did not begin, or if the job is
      * not about a message.
      */
-    route: p.text().nullable(),
+    route: p.text().$type<SendRoute>().nullable(),
     /** The step that the exchange with the provider reached. */
-    phase: p.text().nullable(),
+    phase: p.text().$type<SendPhase>().nullable(),
     /** A `ProviderErrorCode`. */
-    code: p.text().nullable(),
+    code: p.text().$type<ProviderErrorCode>().nullable(),
     /** Error text of the provider. */
     detail: p.text().nullable(),
     /** Host, port and protocol of the server that was asked; `null` if none was. */

@@ -2,24 +2,18 @@ import { firstIdAt, newId } from '../platform/base/ids/ids.ts';
 import { storable } from '../platform/base/text/storable.ts';
 import { columnsOf, type Sql } from '../platform/database/sql.ts';
 import type { SendRoute } from './job-status.ts';
+import type { JobAttempt } from './job-attempt.entity.ts';
+import type { RowOf } from '../platform/database/rows/row-of.ts';
 
 /** One attempt in the timeline of a job status. */
-export interface AttemptRecord {
-  id: string;
-  jobId: string;
+export interface AttemptRecord extends RowOf<
+  JobAttempt,
+  'id' | 'jobId' | 'endedAt' | 'outcome' | 'route' | 'detail' | 'server' | 'nextAt' | 'rule'
+> {
   attempt: number;
   startedAt: Date;
-  endedAt: Date;
-  outcome: 'sent' | 'not-sent' | 'unknown';
-  /** Route of the message; `null` if there is only one route, or if sending did not begin. */
-  route: SendRoute | null;
   phase: string | null;
   code: string | null;
-  detail: string | null;
-  /** The server that was asked, for operators; `null` if none was. */
-  server: string | null;
-  nextAt: Date | null;
-  rule: string | null;
 }
 
 const GIVEN_ATTEMPTS = `

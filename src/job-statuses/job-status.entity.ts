@@ -1,7 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { idColumn } from '../platform/database/base-columns.ts';
 import { ownedByAccount } from '../platform/database/owner-keys.ts';
-import { FORBIDDEN_TRANSITION, JOB_STATES } from './job-status.ts';
+import { FORBIDDEN_TRANSITION, JOB_STATES, type SendRoute, type JobAction } from './job-status.ts';
 
 const JobStatusSchema = defineEntity({
   name: 'JobStatus',
@@ -30,7 +30,7 @@ const JobStatusSchema = defineEntity({
     ...idColumn,
     account: () => ownedByAccount(),
     /** One of `JOB_ACTIONS`. */
-    action: p.text(),
+    action: p.text().$type<JobAction>(),
     /** Kind of the affected object, such as message, calendar, event. */
     object: p.text(),
     /** The affected object; `null` for an outbox message that has not been sent. */
@@ -47,7 +47,7 @@ const JobStatusSchema = defineEntity({
      * Route of the message, one of `SEND_ROUTES`; `null` if it was not sent yet, or if the job is
      * not about a message.
      */
-    route: p.text().nullable(),
+    route: p.text().$type<SendRoute>().nullable(),
     /** Incremented by every edit. Dedupe keys of webhooks contain it. */
     version: p.integer().default(1),
     /** The last edit of an outbox message; `null` if there was none. */

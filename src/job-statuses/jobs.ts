@@ -15,6 +15,8 @@ import {
   type SendRoute,
   STATES_WITH_REASON,
 } from './job-status.ts';
+import type { JobStatus } from './job-status.entity.ts';
+import type { RowOf, NotNull } from '../platform/database/rows/row-of.ts';
 
 /**
  * SQL that creates job statuses for the rows of `given` (id, account_id, action, object, object_id,
@@ -46,22 +48,24 @@ export interface JobTransition {
   traceparent?: string | null | undefined;
 }
 
-interface ChangedRow {
-  id: string;
-  accountId: string;
+interface ChangedRow extends RowOf<
+  JobStatus,
+  | 'id'
+  | 'accountId'
+  | 'object'
+  | 'objectId'
+  | 'status'
+  | 'reason'
+  | 'messageId'
+  | 'threadId'
+  | 'version'
+> {
   applicationId: string;
   action: string;
-  object: string;
-  objectId: string | null;
   from: JobState;
-  status: JobState;
-  reason: string | null;
   /** Unix seconds; a string if the ORM reads the row. */
   sendAt: string | number | null;
   originalSendAt: string | number | null;
-  messageId: string | null;
-  threadId: string | null;
-  version: number;
 }
 
 /*
@@ -309,7 +313,7 @@ export async function objectsOfEndedJobs(
   if (among?.length === 0) return [];
   const since = new Date(instant.getTime() - CLOCK_SLACK_MS);
   const oldest = firstIdAt(new Date(since.getTime() - LONGEST_JOB_MS));
-  const rows = await sql.query<{ objectId: string }>(ENDED, [
+  const rows = await sql.query<NotNull<RowOf<JobStatus, 'objectId'>>>(ENDED, [
     accountId,
     oldest,
     since,

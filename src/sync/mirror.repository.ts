@@ -8,8 +8,10 @@ import { hasUncopied } from '../mail/messages/mirror/unreported-messages.ts';
 import { hasVanished } from '../mail/messages/mirror/vanished-messages.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import type { RowLoading } from '../platform/work/queue/dispatcher.ts';
-import type { SyncState } from '../platform/auth/grant-status.ts';
 import { ROW_CLAIMED } from '../platform/work/queue/row-state.ts';
+import type { SyncJob } from '../accounts/sync-schedule/sync-job.entity.ts';
+import type { Grant } from '../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../platform/database/rows/row-of.ts';
 
 /**
  * A claim on the mirror of one account. Every transaction that writes checks that the claim is
@@ -23,14 +25,22 @@ export interface MirrorClaim {
 }
 
 /** State at the start of a run. */
-export interface MirrorState extends AuditTimes {
-  /**
-   * Position in the provider's changes; `null` before the first batch, and after the account was
-   * moved to another mailbox.
-   */
-  cursor: string | null;
-  failures: number;
-  wellSince: Date | null;
+export interface MirrorState
+  extends
+    AuditTimes,
+    RowOf<
+      SyncJob,
+      | 'cursor'
+      | 'failures'
+      | 'wellSince'
+      | 'activeAt'
+      | 'reading'
+      | 'calendarsAt'
+      | 'contactsAt'
+      | 'contactsCursor'
+      | 'contactsSince'
+    >,
+    RowOf<Grant, 'syncState'> {
   /** True if the mirror has shown the whole mailbox before. */
   wasCurrent: boolean;
   /**
@@ -38,20 +48,10 @@ export interface MirrorState extends AuditTimes {
    * report times in whole seconds, so a message of the same second counts as new.
    */
   connectedAt: Date;
-  /**
-   * When the account last changed, or another pass was last requested. The longer ago, the longer
-   * the account waits for its next poll.
-   */
-  activeAt: Date;
-  syncState: SyncState;
   /** True if the account is shown as `running`, without a reason. */
   isShownRunning: boolean;
   /** Number of workers that crashed while they had claimed this mailbox. */
   crashes: number;
-  /**
-   * Provider id of the message that a worker was reading when it crashed; `null` if none is known.
-   */
-  reading: string | null;
   /** True if messages have vanished that may still reappear elsewhere. */
   hasVanished: boolean;
   /** True if sent messages of the mirror have had no copy at the provider for a day. */
@@ -65,12 +65,6 @@ export interface MirrorState extends AuditTimes {
   failuresAt: Date | null;
   /** True if the mirror has calendars of the provider. */
   hasCalendars: boolean;
-  /** When the calendars are next synced; `null` before the first time. */
-  calendarsAt: Date | null;
-  /** The same for the address book, with its position as in `ContactPass`. */
-  contactsAt: Date | null;
-  contactsCursor: string | null;
-  contactsSince: Date | null;
 }
 
 /** A claimed row as the engine loads it: the state of its mirror, and its account. */
@@ -151,7 +145,7 @@ export class MirrorRepository {
 
   /** The stored cursor of a claimed mailbox. */
   async cursor({ id }: MirrorClaim): Promise<string | null> {
-    const [row] = await this.database.query<{ cursor: string | null }>(
+    const [row] = await this.database.query<RowOf<SyncJob, 'cursor'>>(
       'select cursor from sync_job where id = $1',
       [id],
     );
@@ -217,7 +211,7 @@ export class MirrorRepository {
    * @throws {ClaimLostError}
    */
   async isAskedAgain({ id, fence }: MirrorClaim): Promise<boolean> {
-    const [row] = await this.database.query<{ again: boolean }>(ASKED_AGAIN, [id, fence]);
+    const [row] = await this.database.query<RowOf<SyncJob, 'again'>>(ASKED_AGAIN, [id, fence]);
     if (!row) throw lost();
     return row.again;
   }

@@ -45,6 +45,7 @@ const STORE_CURSOR = `
 
 /** Start position of a sync pass over an address book. */
 export interface ContactPass {
+  /** Position in the changes of the address book; `null` for its beginning. */
   cursor: string | null;
   /**
    * Since when the mirror has all contacts of the address book; `null` if it does not have them all

@@ -5,6 +5,8 @@ import type { Sql } from '../platform/database/sql.ts';
 import type { ClaimedRow, Settled } from '../platform/work/queue/dispatcher.ts';
 import { type PassTimes, storePassTimes } from './pass-schedule.ts';
 import { FAILURES_UNTIL_SHOWN, STABLE_SECONDS } from './sync-policy.ts';
+import type { SyncJob } from '../accounts/sync-schedule/sync-job.entity.ts';
+import type { RowOf } from '../platform/database/rows/row-of.ts';
 
 /** Result of a sync pass over an account. */
 export type SyncResult = (
@@ -81,7 +83,7 @@ export async function recordResults(
   const counted =
     failed.length === 0
       ? []
-      : await sql.query<{ accountId: string; failures: number }>(COUNT_FAILURES, [
+      : await sql.query<RowOf<SyncJob, 'accountId' | 'failures'>>(COUNT_FAILURES, [
           idsOf(failed),
           failed.map(({ result }) => ('reason' in result ? storable(result.reason) : null)),
           failed.map(({ result }) => ('server' in result ? result.server : null)),

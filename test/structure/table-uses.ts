@@ -55,6 +55,15 @@ export function foreignTableUses(): TableUse[] {
   );
 }
 
+/** Tables that `src` writes through the ORM, and tables that it writes with SQL. */
+export function tableWriters(): { byOrm: Set<string>; bySql: Set<string> } {
+  const writes = tablesInSql(tableOwners()).filter(({ kind }) => kind === 'write');
+  return {
+    byOrm: new Set(ormWrites().map(({ table }) => table)),
+    bySql: new Set(writes.map(({ table }) => table)),
+  };
+}
+
 function ormWrites(): TableUse[] {
   const entities = new Map<string, Entity[]>(
     sourceFiles().map((file) => [file, entitiesIn(contentOf(file))]),
@@ -93,7 +102,8 @@ function tablesInSql(owners: ReadonlyMap<string, string>): TableUse[] {
   });
 }
 
-function sourceFiles(): string[] {
+/** Files of `src` from the root of the project, without spec files. */
+export function sourceFiles(): string[] {
   return fs
     .readdirSync(path.join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
@@ -106,7 +116,8 @@ function moduleOf(file: string): string {
   return rest.length > 1 && group !== 'sync' ? `${group}/${rest[0]}` : group;
 }
 
-function contentOf(file: string): string {
+/** Text of a file, by its path from the root of the project. */
+export function contentOf(file: string): string {
   return fs.readFileSync(path.join(ROOT, file), 'utf8');
 }
 

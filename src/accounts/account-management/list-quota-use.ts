@@ -1,17 +1,16 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import { dayOf, type Quota, type QuotaOwner } from '../../platform/quotas/quota.ts';
+import { dayOf } from '../../platform/quotas/quota.ts';
+import type { QuotaUse } from '../../platform/quotas/quota-use.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Use of a quota on one day. */
-export interface ListedUse {
+export interface ListedUse extends RowOf<
+  QuotaUse,
+  'quota' | 'per' | 'ownerId' | 'used' | 'alertedAt'
+> {
   day: string;
-  quota: Quota;
-  per: QuotaOwner;
-  ownerId: string;
   /** Address of the account, or name of the application; `null` if it has been deleted. */
   owner: string | null;
-  used: number;
-  /** When the limit was reached; `null` if it was not reached. */
-  alertedAt: Date | null;
 }
 
 const LIST = `

@@ -1,13 +1,12 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Application } from './application.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** What an operator can stop: the sending of an application, or all of it. */
 export type ApplicationHold = 'sending' | 'suspension';
 
 /** An application whose state was set. */
-export interface HeldApplication {
-  id: string;
-  clientId: string;
-  name: string;
+export interface HeldApplication extends RowOf<Application, 'id' | 'clientId' | 'name'> {
   /** False if it was in this state already; a new reason counts as a change. */
   changed: boolean;
 }

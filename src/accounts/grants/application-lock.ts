@@ -1,17 +1,12 @@
-import type { Plan } from '../../platform/auth/plan.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Application } from '../applications/application.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** The settings of an application that matter when an account is connected. */
-export interface LockedApplication {
-  plan: Plan;
-  /** All scopes that a sign-in may grant; `null` if it may grant every scope. */
-  allowedScopes: string[] | null;
-  /**
-   * Lifetime in seconds of tokens created by a sign-in; `null` if they work until they are revoked.
-   */
-  tokenLifetime: number | null;
-  /** Whether a sign-in revokes the earlier tokens of its account. */
-  revokesOlderTokens: boolean;
+export interface LockedApplication extends RowOf<
+  Application,
+  'plan' | 'allowedScopes' | 'tokenLifetime' | 'revokesOlderTokens'
+> {
   /** Whether the operator has suspended it: no account may be connected. */
   suspended: boolean;
 }

@@ -46,6 +46,7 @@ import {
   MailboxTakenError,
   ReauthenticationMismatchError,
 } from './grants.errors.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 export type GrantMetadata = Record<string, string | number | boolean>;
 
@@ -210,12 +211,9 @@ export class GrantsService {
       await find(em, applicationId, grantId);
       // Lock in the order of the dispatchers: queue rows first, then the grant, then the rate gate.
       await this.#deleteWork(sql, grantId);
-      const [row] = await sql.query<{
-        email: string;
-        provider: string;
-        subject: string | null;
-        tokensSealed: string | null;
-      }>(LOCK_GRANT, [grantId]);
+      const [row] = await sql.query<
+        RowOf<Grant, 'email' | 'provider' | 'subject' | 'tokensSealed'>
+      >(LOCK_GRANT, [grantId]);
       // The row lock on the grant keeps other transactions from adding work. Delete the work that
       // was added before the lock.
       await this.#deleteWork(sql, grantId);

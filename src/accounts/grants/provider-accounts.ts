@@ -6,7 +6,9 @@ import type { ProviderAccount } from '../../providers/port/connector.ts';
 import type { OauthTokens } from '../../providers/port/sign-in/oauth-descriptor.ts';
 import { openGrantSettings, openGrantTokens } from './credentials/grant-secrets.ts';
 import { withToken } from './tokens/account-token.ts';
-import type { GrantStatus, OrganizationUnit } from '../../platform/auth/grant-status.ts';
+import type { GrantStatus } from '../../platform/auth/grant-status.ts';
+import type { Grant } from './grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** The data a worker needs to act for an account. */
 export interface ConnectedAccount extends ProviderAccount {
@@ -56,18 +58,19 @@ export const ACCOUNT_COLUMNS = `
   g.organization_unit as "organizationUnit", g.status as "grantStatus", g.settings_sealed as "settingsSealed",
   g.tokens_sealed as "tokensSealed", g.token_version as "tokenVersion", ${ACCOUNT_PAUSE} as pause`;
 
-export interface AccountRow {
+export interface AccountRow extends RowOf<
+  Grant,
+  | 'applicationId'
+  | 'provider'
+  | 'email'
+  | 'name'
+  | 'organizationUnit'
+  | 'settingsSealed'
+  | 'tokensSealed'
+  | 'tokenVersion'
+> {
   accountId: string;
-  applicationId: string;
-  provider: string;
-  email: string;
-  name: string;
-  organizationUnit: OrganizationUnit;
   grantStatus: GrantStatus;
-  settingsSealed: string;
-  /** `null` if the account has not signed in by OAuth. */
-  tokensSealed: string | null;
-  tokenVersion: number;
   pause: AccountPause | null;
 }
 

@@ -1,4 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Grant } from './grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A pause or suspension that an operator sets. */
 export interface Hold {
@@ -8,9 +10,7 @@ export interface Hold {
 }
 
 /** An account whose sending was paused or resumed. */
-export interface HeldAccount {
-  applicationId: string;
-  email: string;
+export interface HeldAccount extends RowOf<Grant, 'applicationId' | 'email'> {
   /** False if the account was in this state already; a new reason counts as a change. */
   changed: boolean;
 }

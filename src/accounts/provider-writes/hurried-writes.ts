@@ -1,8 +1,9 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
-import type { JobState } from '../../job-statuses/job-status.ts';
 import { BEING_CHANGED, ON_ITS_WAY, sortOut, type Steered } from '../../job-statuses/steered.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
+import type { JobStatus } from '../../job-statuses/job-status.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 // Never waits for a row that is being settled: its transaction may wait for a row that the caller
 // has locked.
@@ -21,9 +22,7 @@ export async function hurryWritesOf(sql: Sql, objectIds: readonly string[]): Pro
   if (hurried.length > 0) wakeAfterCommit(sql, 'provider');
 }
 
-interface SeenWrite {
-  id: string;
-  status: JobState;
+interface SeenWrite extends RowOf<JobStatus, 'id' | 'status'> {
   queued: boolean;
   locked: boolean;
   running: boolean | null;

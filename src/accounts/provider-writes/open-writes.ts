@@ -1,13 +1,11 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { JobAction } from '../../job-statuses/job-status.ts';
 import { ROW_CLAIMED } from '../../platform/work/queue/row-state.ts';
+import type { ProviderJob } from './provider-job.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A provider write that is waiting or running. */
-export interface OpenProviderWrite {
-  objectId: string;
-  action: JobAction;
-  payload: Record<string, unknown>;
-}
+export type OpenProviderWrite = RowOf<ProviderJob, 'objectId' | 'action' | 'payload'>;
 
 /**
  * SQL condition: at least one of the objects has an open write.
@@ -98,7 +96,7 @@ export async function storePreviousValues(
   except: string | null = null,
 ): Promise<{ objectId: string; key: string }[]> {
   if (fields.length === 0) return [];
-  return sql.query<{ objectId: string; key: string }>(REMEMBER, [
+  return sql.query<RowOf<ProviderJob, 'objectId'> & { key: string }>(REMEMBER, [
     action,
     JSON.stringify(fields),
     except,

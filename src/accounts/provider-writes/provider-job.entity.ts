@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns, tracedColumns } from '../../platform/database/base-columns.ts';
 import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
+import type { JobAction } from '../../job-statuses/job-status.ts';
 
 const ProviderJobSchema = defineEntity({
   name: 'ProviderJob',
@@ -15,7 +16,7 @@ const ProviderJobSchema = defineEntity({
     /** `id` is the job_status_id. */
     ...queueColumns,
     accountId: p.uuid(),
-    action: p.text(),
+    action: p.text().$type<JobAction>(),
     objectId: p.uuid(),
     /**
      * Values that the provider needs and the mirror no longer has, for example the provider's id of

@@ -27,6 +27,8 @@ import { decideAfterFailure, type WriteFailure } from './provider-write-policy.t
 import { ProviderWrites, type WriteOutcome } from './provider-writes.ts';
 import { notesOf } from './write-notes.ts';
 import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
+import type { ProviderJob } from './provider-job.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 export interface ProviderWriteRow extends ClaimedRow {
   action: JobAction;
@@ -91,8 +93,7 @@ const ORDER = `
        and (o.id < j.id or (o.state = ${ROW_CLAIMED} and o.handoff_at is not null))) as "behind"
   from provider_job j where j.id = $1`;
 
-interface WriteOrder {
-  payload: Record<string, unknown>;
+interface WriteOrder extends RowOf<ProviderJob, 'payload'> {
   /**
    * The writes that must end first cannot all have ended before this time; `null` if there are
    * none.

@@ -1,4 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import type { PushSubscription } from './push-subscription.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** States of subscriptions and watches. An operator should look at the first ones first. */
 export const WATCH_STATES = [
@@ -12,7 +14,10 @@ export const WATCH_STATES = [
 ] as const;
 
 /** A subscription, a pull or a watch as operators see it. */
-export interface ListedWatch {
+export interface ListedWatch extends RowOf<
+  PushSubscription,
+  'provider' | 'expiresAt' | 'notifiedAt' | 'failures' | 'error'
+> {
   /**
    * - `failing`: the last attempt failed
    * - `expired`: the provider has ended it, and it is not renewed yet
@@ -23,19 +28,12 @@ export interface ListedWatch {
    */
   state: (typeof WATCH_STATES)[number];
   kind: 'subscription' | 'pull' | 'watch';
-  provider: string;
   /** `null` for a pull, which serves all accounts of an integration. */
   accountId: string | null;
   /** Address of the account, or name of the integration. */
   name: string;
   /** `mail`, `calendars`, `calendar:<id>`, `contacts`; `*` for a pull. */
   resource: string;
-  /** `null` if it does not end by itself, or is not there. */
-  expiresAt: Date | null;
-  /** Last notification, accurate to a minute; `null` for watches and before the first one. */
-  notifiedAt: Date | null;
-  failures: number;
-  error: string | null;
 }
 
 const LIST = `

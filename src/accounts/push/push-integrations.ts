@@ -4,13 +4,14 @@ import { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { PushIntegration } from '../../providers/port/push-port.ts';
 import { openIntegrationSecrets } from '../integrations/integration-secrets.ts';
+import type { Integration } from '../integrations/integration.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
-interface IntegrationRow {
-  id: string;
-  applicationId: string;
-  provider: string;
+interface IntegrationRow extends RowOf<
+  Integration,
+  'id' | 'applicationId' | 'provider' | 'secretSettingsSealed'
+> {
   settings: Record<string, unknown>;
-  secretSettingsSealed: string | null;
 }
 
 const COLUMNS = `

@@ -1,13 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { storable } from '../../platform/base/text/storable.ts';
 import { Database } from '../../platform/database/sql.ts';
+import type { PushPull } from './push-pull.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** The lease of this process on the notifications of an integration. */
-export interface PullLease {
-  integrationId: string;
-  fence: number;
-  failures: number;
-}
+export type PullLease = RowOf<PushPull, 'integrationId' | 'fence' | 'failures'>;
 
 const KEEP = `
   with gone as (delete from push_pull where integration_id <> all($1::uuid[]))

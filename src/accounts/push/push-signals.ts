@@ -2,27 +2,21 @@ import { Injectable } from '@nestjs/common';
 import { equalHashes, hashToken } from '../../platform/base/crypto/token-hash.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type {
-  PushEvent,
-  PushIntegration,
-  PushResource,
-  PushSignal,
-} from '../../providers/port/push-port.ts';
+import type { PushEvent, PushIntegration, PushSignal } from '../../providers/port/push-port.ts';
 import { schedulePushed } from '../sync-schedule/schedule-sync.ts';
+import type { PushSubscription } from './push-subscription.entity.ts';
+import type { Grant } from '../grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Further signals of one request are ignored. Polling finds the changes. */
 const MOST_SIGNALS = 1_000;
 const LONGEST_ID = 500;
 
-interface KnownRow {
-  id: string;
-  accountId: string;
-  applicationId: string;
-  resource: PushResource;
-  providerId: string | null;
-  email: string;
-  secretHash: Buffer | null;
-}
+type KnownRow = RowOf<
+  PushSubscription,
+  'id' | 'accountId' | 'resource' | 'providerId' | 'secretHash'
+> &
+  RowOf<Grant, 'applicationId' | 'email'>;
 
 /** A row and what the provider reports about it. */
 interface Report {

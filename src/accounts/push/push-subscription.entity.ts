@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { ownedByAccount } from '../../platform/database/owner-keys.ts';
 import { idColumn } from '../../platform/database/base-columns.ts';
+import type { PushResource } from '../../providers/port/push-port.ts';
 
 /** A subscription that another has replaced, until it is unsubscribed. Times are ISO 8601. */
 export interface PreviousSubscription {
@@ -21,7 +22,7 @@ const PushSubscriptionSchema = defineEntity({
     ...idColumn,
     account: () => ownedByAccount(),
     provider: p.text(),
-    resource: p.text(),
+    resource: p.text().$type<PushResource>(),
     /** False if the subscription is to be ended and the row deleted. */
     wanted: p.boolean().default(true),
     /** The provider's id of the subscription; `null` if there is none, or if it has no id. */

@@ -3,22 +3,28 @@ import { storable } from '../../platform/base/text/storable.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import type { PushResource } from '../../providers/port/push-port.ts';
 import { ACCOUNT_COLUMNS, type AccountRow } from '../grants/provider-accounts.ts';
-import type { PreviousSubscription } from './push-subscription.entity.ts';
+import type { PreviousSubscription, PushSubscription } from './push-subscription.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A row that this process has leased, with its account. */
-export interface LeasedSubscription extends AccountRow {
-  id: string;
-  fence: number;
-  resource: PushResource;
-  wanted: boolean;
-  providerId: string | null;
-  details: Record<string, string> | null;
-  previous: PreviousSubscription | null;
-  expiresAt: Date | null;
-  renewAt: Date | null;
-  credentials: string | null;
-  address: string | null;
-  failures: number;
+export interface LeasedSubscription
+  extends
+    AccountRow,
+    RowOf<
+      PushSubscription,
+      | 'id'
+      | 'fence'
+      | 'resource'
+      | 'wanted'
+      | 'providerId'
+      | 'details'
+      | 'previous'
+      | 'expiresAt'
+      | 'renewAt'
+      | 'credentials'
+      | 'address'
+      | 'failures'
+    > {
   /** MD5 of the account's encrypted settings. */
   currentCredentials: string;
 }
@@ -45,11 +51,10 @@ export interface Postponement {
 }
 
 /** A row as a sync pass sees it. */
-export interface KnownSubscription {
-  id: string;
-  resource: PushResource;
-  wanted: boolean;
-  unsupported: boolean;
+export interface KnownSubscription extends RowOf<
+  PushSubscription,
+  'id' | 'resource' | 'wanted' | 'unsupported'
+> {
   /** True if the provider reports changes until at least the given time. */
   live: boolean;
   /** True if the subscription was made with other credentials or for another address. */

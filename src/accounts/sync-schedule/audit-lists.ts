@@ -1,54 +1,50 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import { AUDITED_KINDS, type AuditedKind, COUNTS } from './mirror-audits.ts';
+import { AUDITED_KINDS, COUNTS } from './mirror-audits.ts';
+import type { MirrorAudit } from './mirror-audit.entity.ts';
+import type { AuditTotal } from './audit-total.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /* What operators see of the audits of all accounts. */
 
 /** Results of an account's audits as operators see them. */
-export interface ListedAudit {
+export interface ListedAudit extends RowOf<
+  MirrorAudit,
+  | 'checkedAt'
+  | 'messagesChecked'
+  | 'differencesFound'
+  | 'missing'
+  | 'surplus'
+  | 'misplaced'
+  | 'repaired'
+  | 'unrepaired'
+  | 'foldersSkipped'
+  | 'eventsChecked'
+  | 'eventsMissing'
+  | 'eventsSurplus'
+  | 'eventsChanged'
+  | 'eventsRepaired'
+  | 'eventsSkipped'
+  | 'contactsChecked'
+  | 'contactsMissing'
+  | 'contactsSurplus'
+  | 'contactsChanged'
+  | 'contactsRepaired'
+  | 'contactsSkipped'
+> {
   accountId: string;
   email: string;
-  /** `null` before the first audit of the whole mailbox is complete. */
-  checkedAt: Date | null;
   /**
    * Since when the audit of the whole mailbox has been due, if that is more than a day; else
    * `null`. Of an account whose mirror is not complete yet: when it was connected.
    */
   overdueSince: Date | null;
-  messagesChecked: number;
-  differencesFound: number;
-  /** As in `AuditResult`. */
-  missing: number;
-  surplus: number;
-  misplaced: number;
-  repaired: number;
-  unrepaired: number;
-  foldersSkipped: number;
-  /** Of the last audit of calendars and contacts. */
-  eventsChecked: number;
-  eventsMissing: number;
-  eventsSurplus: number;
-  eventsChanged: number;
-  eventsRepaired: number;
-  eventsSkipped: number;
-  contactsChecked: number;
-  contactsMissing: number;
-  contactsSurplus: number;
-  contactsChanged: number;
-  contactsRepaired: number;
-  contactsSkipped: number;
 }
 
 /** Sums of all complete audits, as `AuditTotal` describes them. */
-export interface ListedTotal {
-  kind: AuditedKind;
-  audits: number;
-  compared: number;
-  missing: number;
-  surplus: number;
-  changed: number;
-  repaired: number;
-  skipped: number;
-}
+export type ListedTotal = RowOf<
+  AuditTotal,
+  'kind' | 'audits' | 'compared' | 'missing' | 'surplus' | 'changed' | 'repaired' | 'skipped'
+>;
 
 const number = (column: string, name: string) => `coalesce(a.${column}, 0) as "${name}"`;
 

@@ -1,5 +1,11 @@
 import type { Sql } from '../../platform/database/sql.ts';
-import type { AuditRound, CollectionCounts, CollectionRound } from './mirror-audit.entity.ts';
+import type {
+  AuditRound,
+  CollectionCounts,
+  CollectionRound,
+  MirrorAudit,
+} from './mirror-audit.entity.ts';
+import type { NotNull, RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** What audits compare. */
 export const AUDITED_KINDS = ['messages', 'events', 'contacts'] as const;
@@ -221,7 +227,12 @@ export async function finishAudit(
   accountId: string,
   { at, recentAt, fullAt }: { at: Date; recentAt: Date; fullAt: Date },
 ): Promise<void> {
-  const [row] = await sql.query<{ round: AuditRound }>(FINISH, [accountId, recentAt, fullAt, at]);
+  const [row] = await sql.query<NotNull<RowOf<MirrorAudit, 'round'>>>(FINISH, [
+    accountId,
+    recentAt,
+    fullAt,
+    at,
+  ]);
   await sql.query(ADD_TOTAL, ['messages', JSON.stringify(row?.round), 'misplaced']);
 }
 

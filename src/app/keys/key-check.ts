@@ -2,6 +2,8 @@ import { keyIdOf, type SecretBox, UnsealError } from '../../platform/base/crypto
 import { OperatorError } from '../../platform/base/errors/operator-error.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { SEALED_COLUMNS, type SealedColumn } from './sealed-columns.ts';
+import type { SealingKey } from './sealing-key.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Problems of ENCRYPTION_KEYS for this database. */
 export interface KeyProblems {
@@ -68,7 +70,9 @@ function opens(box: SecretBox, sealed: string, context: string): boolean {
  * changes nothing.
  */
 export async function examineKeys(sql: Sql, box: SecretBox): Promise<KeyProblems> {
-  const known = await sql.query<{ id: string; checkValue: string; forgotten: boolean }>(KNOWN);
+  const known = await sql.query<RowOf<SealingKey, 'id' | 'checkValue'> & { forgotten: boolean }>(
+    KNOWN,
+  );
   const samples = await sql.query<{ place: number; id: string; sealed: string }>(SAMPLES);
   /** By key id: whether at least one value encrypted with the key can be decrypted. */
   const found = new Map<string, boolean>();

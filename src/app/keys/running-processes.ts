@@ -2,6 +2,8 @@ import type { SecretBox } from '../../platform/base/crypto/secret-box.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { FailingCheck } from '../../platform/work/readiness.ts';
 import { WrongKeysError } from './key-check.ts';
+import type { Worker } from '../../platform/work/workers/worker.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A process as it registers itself. */
 export interface ProcessSelf {
@@ -83,10 +85,9 @@ const WITHOUT_KEY = `
  */
 export async function requireKeyEverywhere(sql: Sql, box: SecretBox): Promise<void> {
   const id = box.currentKeyId;
-  const processes = await sql.query<{ host: string; pid: number; roles: string; known: boolean }>(
-    WITHOUT_KEY,
-    [id, box.fingerprints[id]],
-  );
+  const processes = await sql.query<
+    RowOf<Worker, 'host' | 'pid'> & { roles: string; known: boolean }
+  >(WITHOUT_KEY, [id, box.fingerprints[id]]);
   if (processes.length === 0) return;
   const lines = processes.map(
     ({ host, pid, roles, known }) =>

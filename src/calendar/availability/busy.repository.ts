@@ -6,14 +6,16 @@ import { Database } from '../../platform/database/sql.ts';
 import { ANSWERED_OR_GROUP, LAST_DAY, SHORT_TIME } from '../events/time-taken.sql.ts';
 import { VIRTUAL_PROVIDER } from '../../providers/port/provider-name.ts';
 import type { Span } from './spans.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { Event } from '../events/event.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /**
  * A calendar of an account of the application. An account without calendars has one row with
  * `calendarId` null.
  */
-export interface KnownCalendar {
+export interface KnownCalendar extends RowOf<Grant, 'email'> {
   accountId: string;
-  email: string;
   /** Requested scopes of the account, restricted by `agreed` (see `AccountPrincipal.scopes`). */
   asked: Scope[] | null;
   agreed: Scope[] | null;
@@ -49,13 +51,11 @@ export interface BusyGroup extends Span {
 }
 
 /** A recurring event that may have instances in the requested range. */
-export interface BusySeries {
+export interface BusySeries extends RowOf<Event, 'capacity'> {
   /** As in `BusyTimes.places`. */
   place: number;
   eventId: string;
   taken: number;
-  /** `null` if the event has no capacity. */
-  capacity: number | null;
   /** `When` and `Recurrence`, as JSON. */
   when: string;
   recurrence: string;

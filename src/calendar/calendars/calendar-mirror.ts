@@ -3,18 +3,16 @@ import { hasOpenWrite } from '../../accounts/provider-writes/open-writes.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { RemoteCalendar } from '../../providers/port/connector.ts';
+import type { Calendar } from './calendar.entity.ts';
+import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
 
 /* Statements with which a sync pass reads and writes calendars. */
 
 /** A calendar whose events are mirrored. */
-export interface MirrorCalendar {
-  id: string;
-  providerId: string;
-  timezone: string | null;
-  eventCursor: string | null;
-  /** `null` until the mirror has all events of the calendar. */
-  eventsSince: Date | null;
-}
+export interface MirrorCalendar
+  extends
+    RowOf<Calendar, 'id' | 'timezone' | 'eventCursor' | 'eventsSince'>,
+    NotNull<RowOf<Calendar, 'providerId'>> {}
 
 const CALENDARS = `
   select id, provider_id as "providerId", timezone, event_cursor as "eventCursor", events_since as "eventsSince"
@@ -97,10 +95,7 @@ const FORGET_ABSENCE = `
   update calendar set missing_since = null where account_id = $1 and missing_since is not null`;
 
 /** A calendar that a sync pass has written. */
-export interface MirroredCalendar {
-  id: string;
-  metadata: Record<string, string>;
-}
+export type MirroredCalendar = RowOf<Calendar, 'id' | 'metadata'>;
 
 /** A calendar that a sync pass has updated. */
 export interface RefreshedCalendar extends MirroredCalendar {
@@ -123,7 +118,7 @@ export async function lockCalendarForSync(
   accountId: string,
   calendarId: string,
 ): Promise<{ timezone: string | null } | undefined> {
-  return (await sql.query<{ timezone: string | null }>(LOCK_FOR_SYNC, [calendarId, accountId]))[0];
+  return (await sql.query<RowOf<Calendar, 'timezone'>>(LOCK_FOR_SYNC, [calendarId, accountId]))[0];
 }
 
 function recordsOf(calendars: readonly RemoteCalendar[]): string {

@@ -11,6 +11,8 @@ import {
 } from '../../accounts/provider-writes/provider-writes.ts';
 import type { CalendarContent, ProviderAccount } from '../../providers/port/connector.ts';
 import { RefusedCalendarWrites } from './refused-calendar-writes.ts';
+import type { Calendar } from './calendar.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** The part of a calendar that the provider stores. */
 export function contentOf({
@@ -26,10 +28,7 @@ const READ = `
   select provider_id as "providerId", name, description, location, timezone, deleting
   from calendar where id = $1 and account_id = $2`;
 
-interface StoredCalendar extends CalendarContent {
-  providerId: string | null;
-  deleting: boolean;
-}
+interface StoredCalendar extends CalendarContent, RowOf<Calendar, 'providerId' | 'deleting'> {}
 
 const DELETED: WriteOutcome = {
   kind: 'superseded',
@@ -122,7 +121,7 @@ async function store(
   const key = [calendarId, accountId, providerId];
   // A sync pass may have added the calendar before we stored its provider id. There are two rows of
   // it then.
-  const [row] = await sql.query<{ deleting: boolean }>(LOCK_FOR_SHARE, key.slice(0, 2));
+  const [row] = await sql.query<RowOf<Calendar, 'deleting'>>(LOCK_FOR_SHARE, key.slice(0, 2));
   await listeners.duplicatesDeleted(sql, {
     accountId,
     applicationId,

@@ -1,27 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import {
   addMetadataCondition,
-  type Metadata,
   type MetadataFilter,
 } from '../../platform/database/metadata-filter.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { Calendar } from './calendar.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A calendar as a plain value. */
-export interface CalendarRecord {
-  id: string;
-  accountId: string;
-  name: string;
-  description: string | null;
-  location: string | null;
-  timezone: string | null;
-  hexColor: string | null;
-  isPrimary: boolean;
-  readOnly: boolean;
-  metadata: Metadata;
-}
+export type CalendarRecord = RowOf<
+  Calendar,
+  | 'id'
+  | 'accountId'
+  | 'name'
+  | 'description'
+  | 'location'
+  | 'timezone'
+  | 'hexColor'
+  | 'isPrimary'
+  | 'readOnly'
+  | 'metadata'
+>;
 
 /** The page to list, and an optional filter by metadata. */
 export type CalendarQuery = PageOfView & { metadata?: MetadataFilter | undefined };

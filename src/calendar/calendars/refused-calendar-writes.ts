@@ -6,6 +6,8 @@ import { handOnReplaced, replacedValues } from '../../accounts/provider-writes/o
 import type { FailedWrite } from '../../accounts/provider-writes/provider-writes.ts';
 import type { CalendarContent } from '../../providers/port/connector.ts';
 import { CalendarListeners, type ChangedCalendar } from './calendar-listeners.ts';
+import type { Calendar } from './calendar.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const LOCK = `
   select c.id as "calendarId", c.account_id as "accountId", g.application_id as "applicationId",
@@ -19,11 +21,11 @@ const RESTORE = `
   update calendar set name = $2, description = $3, location = $4, timezone = $5, deleting = false, updated_at = $6
   where id = $1`;
 
-interface LockedCalendar extends CalendarContent, Omit<ChangedCalendar, 'at'> {
-  providerId: string | null;
-  metadata: Record<string, string>;
-  deleting: boolean;
-}
+interface LockedCalendar
+  extends
+    CalendarContent,
+    Omit<ChangedCalendar, 'at'>,
+    RowOf<Calendar, 'providerId' | 'metadata' | 'deleting'> {}
 
 /**
  * Takes back changes of calendars that the provider has refused for good (ADR 0071), in the

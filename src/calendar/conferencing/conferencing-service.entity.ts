@@ -1,6 +1,10 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { Application } from '../../accounts/applications/application.entity.ts';
 import { idColumn, timestampColumns } from '../../platform/database/base-columns.ts';
+import type {
+  ConferencingProvider,
+  ConferencingKind,
+} from '../../providers/port/conferencing-port.ts';
 
 const ConferencingServiceSchema = defineEntity({
   name: 'ConferencingService',
@@ -10,9 +14,9 @@ const ConferencingServiceSchema = defineEntity({
     ...idColumn,
     application: () => p.manyToOne(Application).ref().deleteRule('cascade'),
     /** One of `CONFERENCING_PROVIDERS`: the name by which events select the service. */
-    provider: p.text(),
+    provider: p.text().$type<ConferencingProvider>(),
     /** One of `CONFERENCING_KINDS`. */
-    kind: p.text(),
+    kind: p.text().$type<ConferencingKind>(),
     /** Settings of the kind as JSON, encrypted because they contain secrets. */
     settingsSealed: p.text(),
     /**

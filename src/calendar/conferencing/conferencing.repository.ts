@@ -3,22 +3,20 @@ import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import { Database } from '../../platform/database/sql.ts';
-import type {
-  ConferencingKind,
-  ConferencingProvider,
-} from '../../providers/port/conferencing-port.ts';
+import type { ConferencingService } from './conferencing-service.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
-export interface StoredService {
-  id: string;
-  provider: ConferencingProvider;
-  kind: ConferencingKind;
-  settingsSealed: string;
-  /** Error of the last use; `null` if the service worked. */
-  lastError: string | null;
-  lastErrorAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type StoredService = RowOf<
+  ConferencingService,
+  | 'id'
+  | 'provider'
+  | 'kind'
+  | 'settingsSealed'
+  | 'lastError'
+  | 'lastErrorAt'
+  | 'createdAt'
+  | 'updatedAt'
+>;
 
 const COLUMNS = `
   id, provider, kind, settings_sealed as "settingsSealed", last_error as "lastError", last_error_at as "lastErrorAt",
@@ -78,7 +76,7 @@ export class ConferencingRepository {
   /** @returns `true` if the service existed */
   async remove(applicationId: string, id: string): Promise<boolean> {
     return this.database.transaction(async (sql) => {
-      const [removed] = await sql.query<{ provider: string }>(
+      const [removed] = await sql.query<RowOf<ConferencingService, 'provider'>>(
         'delete from conferencing_service where application_id = $1 and id = $2 returning provider',
         [applicationId, id],
       );

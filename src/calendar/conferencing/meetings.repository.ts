@@ -11,6 +11,10 @@ import type { UsedUp } from '../../platform/quotas/quota.ts';
 import { Quotas } from '../../platform/quotas/quotas.ts';
 import { forgetWantedMeetings } from '../events/writes/event-conferencing.ts';
 import type { KnownMeeting, MeetingEvent } from './wanted-meeting.ts';
+import type { Event } from '../events/event.entity.ts';
+import type { EventMeeting } from './event-meeting.entity.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /**
  * True if meetings of the kind count for the quota. Meetings of kind `link` do not: they are only
@@ -30,23 +34,19 @@ export interface StoredMeeting extends KnownMeeting {
 }
 
 /** An event that requests a meeting, together with its current meeting. */
-export interface EventState extends MeetingEvent {
+export interface EventState extends MeetingEvent, RowOf<Event, 'version'> {
   eventId: string;
-  version: number;
   /** True if the calendar's provider has the current version of the event. */
   atProvider: boolean;
   meeting: StoredMeeting | null;
 }
 
 /** A meeting that is due for deletion or update. */
-export interface DueMeeting extends StoredMeeting {
-  eventId: string;
-  accountId: string;
-  applicationId: string;
-  email: string;
-  released: boolean;
-  attempts: number;
-}
+export interface DueMeeting
+  extends
+    StoredMeeting,
+    RowOf<EventMeeting, 'eventId' | 'accountId' | 'released' | 'attempts'>,
+    RowOf<Grant, 'applicationId' | 'email'> {}
 
 /** Result of starting to create a meeting. */
 export type MeetingStart =
@@ -167,15 +167,10 @@ export class MeetingsRepository {
         if (by) return { kind: 'refused', by };
       }
       await sql.query(RELEASE_OTHER, [eventId, provider, at]);
-      const [row] = await sql.query<{ id: string; key: string; askedBefore: boolean }>(BEGIN, [
-        newId(),
-        accountId,
-        eventId,
-        provider,
-        kind,
-        randomBase36(KEY_LENGTH),
-        at,
-      ]);
+      const [row] = await sql.query<RowOf<EventMeeting, 'id' | 'key'> & { askedBefore: boolean }>(
+        BEGIN,
+        [newId(), accountId, eventId, provider, kind, randomBase36(KEY_LENGTH), at],
+      );
       if (!row) throw new Error('a row that was written was not returned');
       return { kind: 'ask', ...row };
     });
@@ -209,9 +204,10 @@ export class MeetingsRepository {
    */
   async reconcile(now: Date, past: Date): Promise<void> {
     await this.database.transaction(async (sql) => {
-      const orphans = await sql.query<{ eventId: string; provider: string }>(RELEASE_ORPHANS, [
-        now,
-      ]);
+      const orphans = await sql.query<RowOf<EventMeeting, 'eventId' | 'provider'>>(
+        RELEASE_ORPHANS,
+        [now],
+      );
       await forgetWantedMeetings(sql, orphans);
     });
     await this.database.query(MARK_STALE, [now]);

@@ -9,8 +9,9 @@ import { Database } from '../../platform/database/sql.ts';
 import { RECORD_FIELDS, selected } from './event-columns.ts';
 import type { EventFilter, EventQuery } from './event-query.ts';
 import type { EventRecord } from './event-record.ts';
-import type { Recurrence } from './event-values.ts';
 import { readInstanceId } from './recurrence/instances.ts';
+import type { Event } from './event.entity.ts';
+import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
 
 const COLUMNS = selected(RECORD_FIELDS);
 
@@ -37,8 +38,8 @@ const LISTED = {
 };
 
 /** A recurring event, with everything needed to compute its instances. */
-export interface SeriesRecord extends EventRecord {
-  recurrence: Recurrence;
+export interface SeriesRecord
+  extends Omit<EventRecord, 'recurrence'>, NotNull<RowOf<Event, 'recurrence'>> {
   /** Zone of all-day events: the calendar's zone, or UTC if it has none. */
   zone: string;
   /**
@@ -144,7 +145,9 @@ export class EventsRepository {
     originalStart: Date,
   ): Promise<(EventRecord & { released: boolean }) | undefined> {
     const key = [accountId, masterId, originalStart];
-    return (await this.database.query<EventRecord & { released: boolean }>(FIND_INSTANCE, key))[0];
+    return (
+      await this.database.query<EventRecord & RowOf<Event, 'released'>>(FIND_INSTANCE, key)
+    )[0];
   }
 
   /**

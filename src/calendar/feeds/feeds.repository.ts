@@ -5,14 +5,16 @@ import type { Scope } from '../../platform/auth/scopes.ts';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findIcsInstances, ICS_COLUMNS, ICS_FROM, type IcsRow } from '../events/ics/ics-rows.ts';
+import type { CalendarFeed } from './calendar-feed.entity.ts';
+import type { Calendar } from '../calendars/calendar.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A calendar with the properties its feed shows. */
-export interface FeedCalendar {
+export interface FeedCalendar extends RowOf<
+  Calendar,
+  'accountId' | 'name' | 'description' | 'timezone'
+> {
   calendarId: string;
-  accountId: string;
-  name: string;
-  description: string | null;
-  timezone: string | null;
   /** Changes whenever anything changes that the feed shows. */
   state: string;
 }
@@ -104,7 +106,9 @@ export class FeedsRepository {
   }
 
   async find(accountId: string, calendarId: string): Promise<{ createdAt: Date } | undefined> {
-    return (await this.database.query<{ createdAt: Date }>(FIND, [accountId, calendarId]))[0];
+    return (
+      await this.database.query<RowOf<CalendarFeed, 'createdAt'>>(FIND, [accountId, calendarId])
+    )[0];
   }
 
   async remove(owner: FeedOwner, calendarId: string): Promise<void> {

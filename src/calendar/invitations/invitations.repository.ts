@@ -4,9 +4,11 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import type { JobState } from '../../job-statuses/job-status.ts';
 import { openProviderWrites } from '../../accounts/provider-writes/provider-jobs.ts';
-import type { RefusedRecipient } from '../../platform/base/errors/provider-error.ts';
 import type { InvitationContent, InvitationRecipient } from './invitation-content.ts';
 import type { InvitationKind } from './invitation-plan.ts';
+import type { Invitation } from './invitation.entity.ts';
+import type { RowOf, OrNull } from '../../platform/database/rows/row-of.ts';
+import type { OutboxMessage } from '../../mail/outbox/outbox-message.entity.ts';
 
 /** Messages of one kind to be sent about a change. */
 export interface NewInvitation {
@@ -26,15 +28,10 @@ export interface InvitationSource {
 }
 
 /** An invitation whose mails are to be made. */
-export interface WaitingInvitation {
-  id: string;
-  eventId: string;
-  kind: InvitationKind;
-  sequence: number;
-  recipients: InvitationRecipient[];
-  /** `null` if the mails have been made. */
-  content: InvitationContent | null;
-  createdAt: Date;
+export interface WaitingInvitation extends RowOf<
+  Invitation,
+  'id' | 'eventId' | 'kind' | 'sequence' | 'recipients' | 'content' | 'createdAt'
+> {
   /** Status of the change's provider write; `null` if its job status was deleted. */
   writeStatus: JobState | null;
   writeReason: string | null;
@@ -43,19 +40,17 @@ export interface WaitingInvitation {
 }
 
 /** Result of one recipient's message. */
-export interface InvitationResult {
-  id: string;
+export interface InvitationResult
+  extends
+    RowOf<Invitation, 'id' | 'kind' | 'sequence' | 'createdAt'>,
+    OrNull<RowOf<OutboxMessage, 'refused'>> {
   email: string;
   name: string;
-  kind: InvitationKind;
-  sequence: number;
   skipped: string | null;
-  createdAt: Date;
   /** Id of the mail and its job status; `null` if the mail has not been made yet. */
   mailId: string | null;
   mailStatus: JobState | null;
   mailReason: string | null;
-  refused: RefusedRecipient[] | null;
   /** Status of the provider write that makes the mails. */
   jobStatus: JobState;
   jobReason: string | null;

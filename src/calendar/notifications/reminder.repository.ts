@@ -17,6 +17,9 @@ import { openSeries } from '../../formats/recurrence/series.ts';
 import type { DueReminder } from './send/due-reminder.ts';
 import type { ReminderInfo } from './reminder-info.ts';
 import type { ReminderType } from './reminder-status.ts';
+import type { Reminder } from './reminder.entity.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 // Reads all reminders claimed together in one round trip. The content of a notification comes only
 // with its first reminder: hundreds of participants share the same text.
@@ -78,11 +81,8 @@ export interface FoundReminder {
 }
 
 /** A reminder that is still to be sent. */
-interface ScheduledReminder {
-  id: string;
-  accountId: string;
-  type: ReminderType;
-  applicationId: string;
+interface ScheduledReminder
+  extends RowOf<Reminder, 'id' | 'accountId' | 'type'>, RowOf<Grant, 'applicationId'> {
   charged: boolean;
 }
 

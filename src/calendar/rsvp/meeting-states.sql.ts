@@ -1,6 +1,7 @@
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
-import type { SeenReplies } from '../../formats/ical/revisions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { MeetingState } from './meeting-state.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Deletes the meeting states of an account together with its mirror. */
 export const MEETINGS_OF_ACCOUNT: AccountListener = {
@@ -8,16 +9,11 @@ export const MEETINGS_OF_ACCOUNT: AccountListener = {
 };
 
 /** A row of `MeetingState`. */
-export interface StoredState {
-  key: string;
-  instance: string;
-  eventId: string | null;
-  sender: string | null;
-  trusted: boolean;
-  sequence: number;
+export interface StoredState extends RowOf<
+  MeetingState,
+  'key' | 'instance' | 'eventId' | 'sender' | 'trusted' | 'sequence' | 'cancelled' | 'replies'
+> {
   stamp: number | null;
-  cancelled: boolean;
-  replies: SeenReplies;
 }
 
 const STATES = `

@@ -5,19 +5,19 @@ import { InvalidInputError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { ListedContents } from '../listed-contents/listed-contents.ts';
+import type { Message } from '../messages/message.entity.ts';
+import type { ThreadReference } from '../threading/thread-reference.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A message that is replied to. */
-export interface ReplyTarget {
-  id: string;
-  threadId: string;
-  /** With angle brackets; `null` if it has none. */
-  messageIdHeader: string | null;
+export interface ReplyTarget extends RowOf<
+  Message,
+  'id' | 'threadId' | 'messageIdHeader' | 'listed'
+> {
   /** Oldest first. */
   references: string[];
   /** `null` if the token may not read it. */
   subject: string | null;
-  /** True if the fields above are not known yet, because the content is still to be fetched. */
-  listed: boolean;
 }
 
 /** What a request names to reply to. */
@@ -160,7 +160,10 @@ export class ReplyTargets {
   /** The thread of the first of these Message-IDs that belongs to one; `undefined` if none does. */
   async threadOf(accountId: string, headers: readonly string[]): Promise<string | undefined> {
     if (headers.length === 0) return undefined;
-    const [row] = await this.database.query<{ threadId: string }>(THREAD_OF, [accountId, headers]);
+    const [row] = await this.database.query<RowOf<ThreadReference, 'threadId'>>(THREAD_OF, [
+      accountId,
+      headers,
+    ]);
     return row?.threadId;
   }
 }

@@ -22,6 +22,8 @@ import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { DraftFiles } from './draft-files.ts';
 import { type DraftRow, DraftsRepository } from './drafts.repository.ts';
 import type { DraftPayload } from './drafts.service.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const DELETED: WriteOutcome = {
   kind: 'superseded',
@@ -197,7 +199,7 @@ async function keepReplaced(
   at: Date,
 ) {
   const { replaces } = payload as unknown as DraftPayload;
-  const [owner] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
+  const [owner] = await sql.query<RowOf<Grant, 'applicationId'>>(OWNER, [accountId]);
   if (replaces === null || !owner) return;
   if (await handOn(sql, { objectId, jobId }, replaces)) return;
   await removeDuplicates(sql, { accountId, ...owner }, objectId, [replaces], at);
@@ -207,7 +209,7 @@ async function keepReplaced(
 /** The provider did not delete the draft, so it is shown again. */
 async function showAgain(sql: Sql, { objectId, accountId }: FailedWrite, at: Date): Promise<void> {
   const shown = await showDraft(sql, accountId, objectId, at);
-  const [grant] = await sql.query<{ applicationId: string }>(OWNER, [accountId]);
+  const [grant] = await sql.query<RowOf<Grant, 'applicationId'>>(OWNER, [accountId]);
   if (!shown || !grant) return;
   const owner = { ...grant, accountId, at };
   const threads = await refreshThreads(sql, accountId, [shown.threadId], at);

@@ -3,13 +3,11 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type DraftVersionRow, hideDraft, writeDraft } from '../messages/mirror/store-draft.ts';
 import { type RefreshedThread, refreshThreads } from '../threading/refresh-threads.ts';
 import { writeThreadOfDraft } from '../threading/store-threads.ts';
+import type { Message } from '../messages/message.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Content of a draft, without the fields that the server adds. */
-export interface DraftRow extends DraftVersionRow {
-  /** `null` until the current version is stored at the provider. */
-  providerId: string | null;
-  deleting: boolean;
-}
+export interface DraftRow extends DraftVersionRow, RowOf<Message, 'providerId' | 'deleting'> {}
 
 const COLUMNS = `
   m.id, m.account_id as "accountId", m.provider_id as "providerId", m.thread_id as "threadId", m.version,

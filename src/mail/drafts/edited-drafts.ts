@@ -5,6 +5,8 @@ import { htmlText } from '../../formats/text/snippet.ts';
 import { deleteAttachments } from '../files/store-attachments.ts';
 import { changesOfFiles } from '../messages/mirror/file-changes.ts';
 import { listAgain } from '../messages/listed-messages.ts';
+import type { Message } from '../messages/message.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /*
  * Messages whose content at the provider may differ from that in the mirror: drafts that another
@@ -33,9 +35,7 @@ const CONTENTS = `
   where m.account_id = $1 and m.id = any($2::uuid[]) and not m.listed`;
 
 /** The content of a message in the mirror. */
-export interface MirroredContent extends ComparedContent {
-  messageIdHeader: string | null;
-}
+export interface MirroredContent extends ComparedContent, RowOf<Message, 'messageIdHeader'> {}
 
 /** Contents of messages by id. Those whose content is not known are left out. */
 export async function mirroredContents(

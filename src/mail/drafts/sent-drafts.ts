@@ -5,6 +5,8 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import { changesOfFiles } from '../messages/mirror/file-changes.ts';
 import { hideDraft } from '../messages/mirror/store-draft.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
+import type { Message } from '../messages/message.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** The version of a draft that is sent. */
 export interface DraftVersion {
@@ -30,7 +32,7 @@ export async function lockDraft(
   accountId: string,
   { id, version }: DraftVersion,
 ): Promise<void> {
-  const [row] = isId(id) ? await sql.query<{ version: number }>(LOCK, [accountId, id]) : [];
+  const [row] = isId(id) ? await sql.query<RowOf<Message, 'version'>>(LOCK, [accountId, id]) : [];
   if (!row) throw new NotFoundError('draft', id);
   if (row.version !== version)
     throw new ConflictError(

@@ -9,6 +9,8 @@ import { LEAST_COUNTED_BYTES } from './file-limits.ts';
 import type { CarriedFile, FileFilter, FileRecord, FileSource, NewUpload } from './file-record.ts';
 import type { VisibleFiles } from './visible-files.ts';
 import { IS_UNUSED } from './uploads/unused-uploads.ts';
+import type { File } from './file.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const COLUMNS = `
   f.id, f.account_id as "accountId", f.filename, f.content_type as "contentType",
@@ -194,7 +196,7 @@ export class FilesRepository {
     accountId: string,
     id: string,
   ): Promise<{ dataId: string | null } | undefined> {
-    return (await sql.query<{ dataId: string | null }>(DELETE_UNUSED, [accountId, id]))[0];
+    return (await sql.query<RowOf<File, 'dataId'>>(DELETE_UNUSED, [accountId, id]))[0];
   }
 }
 

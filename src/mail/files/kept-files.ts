@@ -1,6 +1,8 @@
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import { recordset, type Sql } from '../../platform/database/sql.ts';
 import type { ParsedFile } from '../parsing/mime-parser.ts';
+import type { File } from './file.entity.ts';
+import type { NotNull, RowOf } from '../../platform/database/rows/row-of.ts';
 
 /* Files of sent messages of which the provider has made a copy of its own (ADR 0134). */
 
@@ -68,10 +70,7 @@ export interface KeptFiles {
   changes: ChangeRecord[];
 }
 
-interface StoredFile extends ParsedFile {
-  id: string;
-  messageId: string;
-}
+interface StoredFile extends ParsedFile, RowOf<File, 'id'>, NotNull<RowOf<File, 'messageId'>> {}
 
 const STORED = `
   select id, message_id as "messageId", part, section, filename, content_type as "contentType",

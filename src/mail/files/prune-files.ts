@@ -2,6 +2,8 @@ import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import { idsOf, type Sql, type SqlConnection } from '../../platform/database/sql.ts';
 import { recordChanges } from '../../platform/changes/change-log.ts';
 import { IS_UNUSED } from './uploads/unused-uploads.ts';
+import type { File } from './file.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Unused uploads are deleted after this time. */
 export const UPLOAD_RETENTION_MS = 7 * 24 * 3_600_000;
@@ -54,7 +56,7 @@ async function expire(sql: Sql, now: Date): Promise<number> {
   const before = firstIdAt(new Date(now.getTime() - UPLOAD_RETENTION_MS));
   const locked = await sql.query<{ id: string }>(LOCK, [before, BATCH]);
   if (locked.length === 0) return 0;
-  const expired = await sql.query<{ id: string; accountId: string; applicationId: string }>(
+  const expired = await sql.query<RowOf<File, 'id' | 'accountId'> & { applicationId: string }>(
     EXPIRE,
     [idsOf(locked)],
   );

@@ -1,10 +1,8 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Folder } from './folder.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
-export interface FoundFolder {
-  id: string;
-  /** Standard name; `null` for user-made folders. */
-  name: string | null;
-}
+export type FoundFolder = RowOf<Folder, 'id' | 'name'>;
 
 const FIND = `
   select f.id, f.name from folder f where f.account_id = $1 and not f.deleting

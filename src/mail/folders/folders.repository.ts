@@ -3,20 +3,14 @@ import type { AccountListener } from '../../accounts/grants/account-listeners.ts
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
 import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
+import type { Folder } from './folder.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A folder or label as clients see it. */
-export interface FolderRecord {
-  id: string;
-  accountId: string;
-  /** Standard name; `null` for user-made folders. */
-  name: string | null;
-  displayName: string;
-}
+export type FolderRecord = RowOf<Folder, 'id' | 'accountId' | 'name' | 'displayName'>;
 
 /** A folder whose row is locked until the transaction ends. */
-export interface LockedFolder extends FolderRecord {
-  providerId: string | null;
-}
+export interface LockedFolder extends FolderRecord, RowOf<Folder, 'providerId'> {}
 
 const COLUMNS = `f.id, f.account_id as "accountId", f.name, f.display_name as "displayName"`;
 const FIND = `select ${COLUMNS} from folder f where f.account_id = $1 and f.id = $2 and not f.deleting`;

@@ -1,14 +1,10 @@
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
+import type { Folder } from './folder.entity.ts';
+import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
 
 /* SQL with which a sync pass writes folders and labels, in its own transaction. */
 
-export interface MirroredFolder {
-  id: string;
-  /** `null` while a folder created here is not at the provider yet. */
-  providerId: string | null;
-  name: string | null;
-  displayName: string;
-}
+export type MirroredFolder = RowOf<Folder, 'id' | 'providerId' | 'name' | 'displayName'>;
 
 const READ = `
   select id, provider_id as "providerId", name, display_name as "displayName" from folder where account_id = $1`;
@@ -98,6 +94,9 @@ export async function folderIds(
   accountId: string,
   providerIds: readonly string[],
 ): Promise<Map<string, string>> {
-  const rows = await sql.query<{ id: string; providerId: string }>(IDS, [accountId, providerIds]);
+  const rows = await sql.query<RowOf<Folder, 'id'> & NotNull<RowOf<Folder, 'providerId'>>>(IDS, [
+    accountId,
+    providerIds,
+  ]);
   return new Map(rows.map(({ id, providerId }) => [providerId, id]));
 }

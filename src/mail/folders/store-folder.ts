@@ -1,15 +1,13 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import type { Folder } from './folder.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /*
  * SQL with which provider writes read and update folders and labels, in the caller's transaction.
  */
 
 /** The fields of a folder that a provider write needs. */
-export interface StoredFolder {
-  /** `null` if the folder is not at the provider yet. */
-  providerId: string | null;
-  displayName: string;
-}
+export type StoredFolder = RowOf<Folder, 'providerId' | 'displayName'>;
 
 const READ = `
   select provider_id as "providerId", display_name as "displayName" from folder

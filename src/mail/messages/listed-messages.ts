@@ -1,6 +1,8 @@
 import type { Address } from '../../platform/base/text/address.ts';
 import { columnsOf, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { peopleOf } from './filters/people.ts';
+import type { Message } from './message.entity.ts';
+import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
 
 /*
  * SQL of listed messages, whose content is fetched later (ADR 0077). The number of statements does
@@ -8,10 +10,7 @@ import { peopleOf } from './filters/people.ts';
  */
 
 /** A listed message, as it is requested from the provider. */
-export interface ListedMessage {
-  id: string;
-  providerId: string;
-}
+export type ListedMessage = RowOf<Message, 'id'> & NotNull<RowOf<Message, 'providerId'>>;
 
 /** SQL condition: the account has listed messages. @param accountId an SQL expression */
 export const hasListed = (accountId: string): string =>
@@ -74,16 +73,16 @@ export async function listedIds(
   accountId: string,
   providerIds: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await sql.query<{ providerId: string }>(LISTED_IDS, [accountId, providerIds]);
+  const rows = await sql.query<NotNull<RowOf<Message, 'providerId'>>>(LISTED_IDS, [
+    accountId,
+    providerIds,
+  ]);
   return new Set(rows.map(({ providerId }) => providerId));
 }
 
 /** A listed message whose row is locked. */
-export interface LockedListedMessage extends ListedMessage {
-  threadId: string;
-  date: Date;
-  draft: boolean;
-  metadata: Record<string, string>;
+export interface LockedListedMessage
+  extends ListedMessage, RowOf<Message, 'threadId' | 'date' | 'draft' | 'metadata'> {
   /** Provider ids of its folders. */
   folderIds: readonly string[];
 }

@@ -4,6 +4,8 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { messageWebhook } from './message-webhooks.ts';
 import type { MirrorOwnerIds } from './mirror/remove-messages.ts';
+import type { MessageFolder } from './message-folder.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /**
  * The state of a message that can be written to the provider. The mirror shows a change before it
@@ -81,7 +83,7 @@ type LockedRow = Omit<LockedMessage, 'folders'>;
 async function withFolders(sql: Sql, messages: readonly LockedRow[]): Promise<LockedMessage[]> {
   if (messages.length === 0) return [];
   const ids = idsOf(messages);
-  const rows = await sql.query<{ messageId: string; folderId: string }>(FOLDERS, [ids]);
+  const rows = await sql.query<RowOf<MessageFolder, 'messageId' | 'folderId'>>(FOLDERS, [ids]);
   const folders = Map.groupBy(rows, ({ messageId }) => messageId);
   return messages.map((message) => ({
     ...message,
@@ -138,7 +140,10 @@ export async function writeMessages(
   );
   const pairs = [idsOf(memberships), memberships.map(({ folderId }) => folderId)];
   const left = Map.groupBy(
-    await sql.query<{ messageId: string; folderId: string }>(LEAVE, [idsOf(messages), ...pairs]),
+    await sql.query<RowOf<MessageFolder, 'messageId' | 'folderId'>>(LEAVE, [
+      idsOf(messages),
+      ...pairs,
+    ]),
     ({ messageId }) => messageId,
   );
   await sql.query(ENTER, [accountId, ...pairs]);

@@ -9,6 +9,8 @@ import { MESSAGE_BYTES, MESSAGE_COLUMNS } from './filters/message-columns.ts';
 import { selectMessages } from './filters/message-conditions.ts';
 import { countByThreads } from './filters/message-counts.ts';
 import type { MessageListRequest, StoredMessage } from './filters/message-filter.ts';
+import type { Message } from './message.entity.ts';
+import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
 
 const MESSAGES = {
   columns: MESSAGE_COLUMNS,
@@ -103,10 +105,9 @@ export class MessagesRepository {
     accountId: string,
     id: string,
   ): Promise<{ providerId: string; listed: boolean } | undefined> {
-    const [row] = await this.database.query<{ providerId: string; listed: boolean }>(SOURCE, [
-      accountId,
-      id,
-    ]);
+    const [row] = await this.database.query<
+      RowOf<Message, 'listed'> & NotNull<RowOf<Message, 'providerId'>>
+    >(SOURCE, [accountId, id]);
     return row;
   }
 }

@@ -3,6 +3,8 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { FeedbackKind } from './neural-feedback.entity.ts';
 import type { Category } from './text/categorize.ts';
+import type { MessageBody } from '../messages/message.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 export interface NewFeedback {
   accountId: string;
@@ -15,10 +17,8 @@ export interface NewFeedback {
 }
 
 /** Data of a message that is not part of its record. */
-export interface MessageHeaders {
+export interface MessageHeaders extends RowOf<MessageBody, 'headers'> {
   messageId: string;
-  /** The header block as received; `null` if it was not kept. */
-  headers: string | null;
   /** The category a user has set, and the time of that feedback; `null` without feedback. */
   category: Category | null;
   recategorizedAt: Date | null;

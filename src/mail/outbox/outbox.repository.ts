@@ -10,6 +10,8 @@ import type { OutboxChoices, OutboxItem, OutboxTimes } from './accept/outbox-con
 import { currentTraceparent } from '../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../platform/work/signals.ts';
 import { ROW_WAITING } from '../../platform/work/queue/row-state.ts';
+import type { OutboxMessage } from './outbox-message.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A new message with its ids and times. */
 export interface NewOutboxMessage extends ComposedMessage, OutboxTimes, OutboxChoices {
@@ -97,11 +99,8 @@ const UPDATE = `
 const REMOVE = 'delete from send_job where id = $1 and account_id = $2';
 
 /** A message as edits need it. */
-export interface StoredItem extends OutboxItem {
-  messageIdHeader: string;
-  /** Recipients that accepted the message in an earlier attempt. */
-  accepted: string[];
-}
+export interface StoredItem
+  extends OutboxItem, RowOf<OutboxMessage, 'messageIdHeader' | 'accepted'> {}
 
 /** Schedule of a message that is not being sent. */
 export interface WaitingSchedule {

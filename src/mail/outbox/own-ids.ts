@@ -1,6 +1,8 @@
 import { storable } from '../../platform/base/text/storable.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { isGeneratedId } from '../composing/generated-ids.ts';
+import type { OutboxMessage } from './outbox-message.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const CHOSEN = `
   select message_id_header as "messageIdHeader" from outbox_message
@@ -22,6 +24,6 @@ export async function ownIdsAmong(
   const others = messageIds.filter((id) => !generated.includes(id));
   if (others.length === 0) return new Set(generated);
   const values = [accountId, others.map((id) => storable(id))];
-  const chosen = await sql.query<{ messageIdHeader: string }>(CHOSEN, values);
+  const chosen = await sql.query<RowOf<OutboxMessage, 'messageIdHeader'>>(CHOSEN, values);
   return new Set([...generated, ...chosen.map(({ messageIdHeader }) => messageIdHeader)]);
 }

@@ -1,6 +1,7 @@
 import { defineEntity, p } from '@mikro-orm/core';
 import { queueColumns, tracedColumns } from '../../platform/database/base-columns.ts';
 import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
+import type { SendRoute } from '../../job-statuses/job-status.ts';
 
 const SendJobSchema = defineEntity({
   name: 'SendJob',
@@ -18,7 +19,7 @@ const SendJobSchema = defineEntity({
     accountId: p.uuid(),
     retryLimitAt: p.datetime().columnType('timestamptz'),
     /** Route of the next attempt: `account` or `relay`. */
-    route: p.text().default('account'),
+    route: p.text().$type<SendRoute>().default('account'),
     /**
      * Whether the message is on hold, because its account was moved to another mailbox. It is not
      * sent until it gets a new `send_at` (ADR 0056).

@@ -1,17 +1,18 @@
 import { idOfMessageId, markDigest, type ReadMark } from '../../formats/mime/message-mark.ts';
 import { withBcc } from '../../formats/mime/with-bcc.ts';
 import { recordset, type Sql } from '../../platform/database/sql.ts';
+import type { OutboxMessage } from './outbox-message.entity.ts';
+import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
+import type { JobStatus } from '../../job-statuses/job-status.entity.ts';
 
 /** A message that was sent through the outbox. Clients already know its ids. */
-export interface SentByUs {
-  messageIdHeader: string;
-  messageId: string;
-  threadId: string;
+export interface SentByUs
+  extends
+    RowOf<OutboxMessage, 'messageIdHeader' | 'storedProviderId'>,
+    NotNull<RowOf<JobStatus, 'messageId' | 'threadId'>> {
   metadata: Record<string, string> | null;
   /** Whether the mirror has a message with this id. */
   mirrored: boolean;
-  /** The provider's id of the sender's copy; `null` if the provider did not name it. */
-  storedProviderId: string | null;
 }
 
 /**
@@ -51,7 +52,7 @@ export async function headersForMarks(
   marks: readonly ReadMark[],
 ): Promise<string[]> {
   const ids = marks.flatMap(({ id }) => id ?? []);
-  const rows = await sql.query<{ messageIdHeader: string }>(MARKED, [accountId, ids]);
+  const rows = await sql.query<RowOf<OutboxMessage, 'messageIdHeader'>>(MARKED, [accountId, ids]);
   const found = new Set(rows.map(({ messageIdHeader }) => markDigest(messageIdHeader)));
   const others = marks.every(({ digest }) => found.has(digest))
     ? []
@@ -148,7 +149,10 @@ export async function textOfUnreported(
   messageId: string,
 ): Promise<Buffer | null> {
   const values = [accountId, messageId];
-  const [row] = await sql.query<{ mime: Buffer; bcc: { email: string }[] }>(UNREPORTED, values);
+  const [row] = await sql.query<RowOf<OutboxMessage, 'mime'> & { bcc: { email: string }[] }>(
+    UNREPORTED,
+    values,
+  );
   return row ? withBcc(row.mime, row.bcc) : null;
 }
 
@@ -159,11 +163,7 @@ const TEXTS = `
   where o.id = any($1::uuid[]) and octet_length(o.mime) <= ${MOST_BYTES_AT_ONCE}
     and exists (select 1 from folder f where f.account_id = o.account_id and f.name = 'sent')`;
 
-interface SentText {
-  id: string;
-  accountId: string;
-  mime: Buffer;
-}
+type SentText = RowOf<OutboxMessage, 'id' | 'accountId' | 'mime'>;
 
 /**
  * The sender's copies of messages that workers have just sent, for mailboxes whose Sent folder is

@@ -6,6 +6,9 @@ import { isBreakerStopped } from '../../platform/work/gates/rate-gates.ts';
 import { storable } from '../../platform/base/text/storable.ts';
 import type { SenderStatus } from '../../providers/port/mail/relay.ts';
 import { RelayListeners } from './relay-listeners.ts';
+import type { Relay } from './relay.entity.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** An account and its application: every query names both. */
 export interface AccountKey {
@@ -14,15 +17,10 @@ export interface AccountKey {
 }
 
 /** The mailing service of an application, as it is stored. */
-export interface StoredRelay {
-  kind: string;
-  settingsSealed: string;
-  /** Problem at the last use, or `null`. */
-  lastError: string | null;
-  lastErrorAt: Date | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export type StoredRelay = RowOf<
+  Relay,
+  'kind' | 'settingsSealed' | 'lastError' | 'lastErrorAt' | 'createdAt' | 'updatedAt'
+>;
 
 /** The mailing service of an application, with its last answer about one account. */
 export interface RelayOfAccount extends Pick<StoredRelay, 'kind' | 'settingsSealed' | 'lastError'> {
@@ -37,10 +35,7 @@ export interface RelayOfAccount extends Pick<StoredRelay, 'kind' | 'settingsSeal
 }
 
 /** An account about which its mailing service has to be asked. */
-export interface UnaskedAccount extends AccountKey {
-  email: string;
-  name: string;
-}
+export interface UnaskedAccount extends AccountKey, RowOf<Grant, 'email' | 'name'> {}
 
 const GET = `
   select kind, settings_sealed as "settingsSealed", last_error as "lastError", last_error_at as "lastErrorAt",

@@ -5,6 +5,8 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { accountKey } from '../../formats/text/search-document.ts';
 import type { SearchQuery, StateMatch, Term } from './search-query.ts';
 import { groupText, rankText } from './tsquery.ts';
+import type { Folder } from '../folders/folder.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Kind of result: messages, or their threads without duplicates. */
 export type Found = 'messages' | 'threads';
@@ -66,10 +68,8 @@ const SCORE = (rank: string, now: string) => `
   ts_rank('{0.1, 0.3, 0.6, 1.0}', s.document, ${rank}::tsquery)
     * (0.5 + 0.5 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - p.date)) / 7776000.0))`;
 
-interface FolderRow {
+interface FolderRow extends RowOf<Folder, 'id' | 'name'> {
   asked: string;
-  id: string;
-  name: string | null;
 }
 
 /** Searches messages. Every statement is limited to one account. */

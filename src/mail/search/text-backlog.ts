@@ -1,12 +1,14 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import type { Address } from '../../platform/base/text/address.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { searchDocument } from '../../formats/text/search-document.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
 import { lockVersions, storeSnippets } from '../messages/mirror/store-snippets.ts';
 import { storeThreadSnippets } from '../threading/store-thread-snippets.ts';
 import { replaceDocuments } from './store-document.ts';
+import type { TextBacklog } from './message-search.entity.ts';
+import type { Message } from '../messages/message.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Limits per transaction: number of messages, and bytes of their bodies. */
 const BATCH = 100;
@@ -58,15 +60,10 @@ export const BACKLOG_MESSAGES = `
 const WENT_ON = `update text_backlog set done_date = $2, done_id = $3 where account_id = $1`;
 const DONE = `delete from text_backlog where account_id = $1`;
 
-interface BacklogMessage {
-  id: string;
-  date: Date;
-  version: number;
-  subject: string;
-  from: Address[];
-  to: Address[];
-  cc: Address[];
-  bcc: Address[];
+interface BacklogMessage extends RowOf<
+  Message,
+  'id' | 'date' | 'version' | 'subject' | 'from' | 'to' | 'cc' | 'bcc'
+> {
   body: string | null;
   files: { filename: string }[];
 }
@@ -111,11 +108,7 @@ export class TextBacklogRunner {
 
 /** Processes one batch. @returns number of messages that were read; `null` if no account is left */
 async function step(sql: Sql, batch: number): Promise<number | null> {
-  const [next] = await sql.query<{
-    accountId: string;
-    doneDate: Date | null;
-    doneId: string | null;
-  }>(NEXT);
+  const [next] = await sql.query<RowOf<TextBacklog, 'accountId' | 'doneDate' | 'doneId'>>(NEXT);
   if (!next) return null;
   const { accountId } = next;
   const messages = await sql.query<BacklogMessage>(BACKLOG_MESSAGES, [

@@ -1,4 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import type { ThreadReference } from './thread-reference.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /*
  * Threads of providers. `thread_reference` has their ids next to Message-IDs. A Message-ID begins
@@ -25,10 +27,10 @@ export async function providerThreadsOf(
   accountId: string,
   threadIds: readonly string[],
 ): Promise<Map<string, string>> {
-  const rows = await sql.query<{ threadId: string; id: string }>(PROVIDER_THREADS, [
-    accountId,
-    threadIds,
-  ]);
+  const rows = await sql.query<RowOf<ThreadReference, 'threadId'> & { id: string }>(
+    PROVIDER_THREADS,
+    [accountId, threadIds],
+  );
   return new Map(rows.map(({ threadId, id }) => [threadId, id]));
 }
 

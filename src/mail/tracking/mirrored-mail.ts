@@ -4,6 +4,9 @@ import { toUnixSeconds } from '../../platform/base/time/unix-seconds.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import type { DeliveryReport } from '../parsing/delivery-report.ts';
+import type { TrackedMessage } from './tracked-message.entity.ts';
+import type { Application } from '../../accounts/applications/application.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A message that a sync pass has just stored in a mirror. */
 export interface ArrivedMessage extends Authorship {
@@ -75,13 +78,10 @@ const ANSWERED = `
     and t.message_id_header is distinct from x.header
   order by x.id, t.near nulls last, t.counted_from desc`;
 
-interface Answered {
+interface Answered
+  extends RowOf<TrackedMessage, 'messageId' | 'payload'>, RowOf<Application, 'clientId'> {
   /** Id of the reply. */
   id: string;
-  /** Id of the tracked message. */
-  messageId: string;
-  payload: string | null;
-  clientId: string;
 }
 
 async function repliesOf(

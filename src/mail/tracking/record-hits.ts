@@ -3,6 +3,10 @@ import type { Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import { MOST_RECENTS, type Recent } from './tracked-message.ts';
 import type { TrackedLink } from './tracking-tokens.ts';
+import type { TrackedMessage } from './tracked-message.entity.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { Application } from '../../accounts/applications/application.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** An opening of a message, or a click on one of its links. */
 export interface Hit {
@@ -17,22 +21,23 @@ export interface Hit {
 }
 
 /** Tracking data of a message. */
-interface Counted {
-  messageId: string;
-  accountId: string;
-  applicationId: string;
-  clientId: string;
-  opens: boolean;
-  links: boolean;
-  payload: string | null;
-  urls: string[];
-  openCount: number;
-  clickCounts: number[];
-  recentOpens: Recent[];
-  recentClicks: Recent[];
-  countedFrom: Date;
-  countedUntil: Date;
-}
+type Counted = RowOf<
+  TrackedMessage,
+  | 'messageId'
+  | 'accountId'
+  | 'opens'
+  | 'links'
+  | 'payload'
+  | 'urls'
+  | 'openCount'
+  | 'clickCounts'
+  | 'recentOpens'
+  | 'recentClicks'
+  | 'countedFrom'
+  | 'countedUntil'
+> &
+  RowOf<Grant, 'applicationId'> &
+  RowOf<Application, 'clientId'>;
 
 // Two processes may count the same messages. Locking the rows in order of their ids prevents
 // deadlocks.

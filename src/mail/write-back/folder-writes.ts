@@ -27,6 +27,8 @@ import { renameMessages, addMessagesOfDuplicate } from '../messages/mirror/folde
 import { refreshThreads, threadChanges } from '../threading/refresh-threads.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
 import { ROW_CLAIMED } from '../../platform/work/queue/row-state.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 // Earlier open writes that give or remove the same name. Until they end, a folder of that name at
 // the provider could be mistaken for this one.
@@ -244,9 +246,10 @@ async function recordFolders(
   folderIds: readonly string[],
   at: Date,
 ): Promise<void> {
-  const [owner] = await sql.query<{ applicationId: string; unit: OrganizationUnit }>(OWNER, [
-    accountId,
-  ]);
+  const [owner] = await sql.query<RowOf<Grant, 'applicationId'> & { unit: OrganizationUnit }>(
+    OWNER,
+    [accountId],
+  );
   if (!owner) return;
   const { applicationId, unit: object } = owner;
   const changes = folderIds.map((objectId) => ({

@@ -28,6 +28,10 @@ import { removeDuplicates } from '../messages/mirror/remove-messages.ts';
 import { storeProviderId } from '../messages/mirror/store-messages.ts';
 import { vanish } from '../messages/mirror/vanished-messages.ts';
 import { retryAfterSync } from './retry-after-sync.ts';
+import type { Message } from '../messages/message.entity.ts';
+import type { Folder } from '../folders/folder.entity.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const READ = `
   select provider_id as "providerId", created_at as "createdAt" from message where id = $1 and account_id = $2`;
@@ -48,9 +52,7 @@ const FOLDERS = `
     ${openWritesUntil('f.id')} as "busyUntil"
   from folder f where f.account_id = $1 and f.id = any($2::uuid[])`;
 
-interface WrittenMessage {
-  /** `null` if the provider has not reported the message yet. */
-  providerId: string | null;
+interface WrittenMessage extends RowOf<Message, 'providerId'> {
   /** When it was added to the mirror. */
   createdAt: Date;
 }
@@ -140,11 +142,9 @@ export class MessageWrites implements OnModuleInit {
     { accountId }: ConnectedAccount,
     ids: readonly string[],
   ): Promise<string[] | Date> {
-    const rows = await this.database.query<{
-      id: string;
-      providerId: string | null;
-      busyUntil: Date | null;
-    }>(FOLDERS, [accountId, ids]);
+    const rows = await this.database.query<
+      RowOf<Folder, 'id' | 'providerId'> & { busyUntil: Date | null }
+    >(FOLDERS, [accountId, ids]);
     if (rows.length < ids.length)
       throw new ProviderError('rejected', 'A folder of this message has been deleted');
     const absent = rows.filter(({ providerId }) => providerId === null);
@@ -179,7 +179,7 @@ const APPLICATION = `select application_id as "applicationId" from "grant" where
 async function revert(sql: Sql, { jobId, objectId, accountId, payload }: FailedWrite, at: Date) {
   const asked = payload as unknown as MessagePayload;
   const message = await lockMessage(sql, accountId, objectId);
-  const [owner] = await sql.query<{ applicationId: string }>(APPLICATION, [accountId]);
+  const [owner] = await sql.query<RowOf<Grant, 'applicationId'>>(APPLICATION, [accountId]);
   if (!message || !owner) return;
   const later = await storePreviousValues(
     sql,

@@ -2,6 +2,8 @@ import type { Actor } from '../../platform/audit/actor.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { CONFIRMED_UNTIL } from './oidc-confirmation.ts';
 import { LastOperatorError, OwnAccessError } from './operator.errors.ts';
+import type { Operator } from './operator.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /**
  * The best way to sign in that any enabled operator with the role `operate` has.
@@ -14,10 +16,7 @@ import { LastOperatorError, OwnAccessError } from './operator.errors.ts';
 export type FullAccess = 'own' | 'link' | 'none';
 
 /** An operator, or the actor, of a change. */
-export interface LockedOperator {
-  id: string;
-  name: string;
-  issuer: string | null;
+export interface LockedOperator extends RowOf<Operator, 'id' | 'name' | 'issuer'> {
   isChanged: boolean;
   mayOperate: boolean;
   isDisabled: boolean;

@@ -8,22 +8,22 @@ import type { Database, Sql } from '../../platform/database/sql.ts';
 import { OIDC_CONFIRMED_DAYS, TOKEN_END } from './oidc-confirmation.ts';
 import { OperatorDisabledError } from './operator.errors.ts';
 import { includesRole, type OperatorRole } from './operator-role.ts';
+import type { OperatorToken } from './operator-token.entity.ts';
+import type { Operator } from './operator.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A token of an operator, without the token itself. */
-export interface ListedOperatorToken {
-  id: string;
-  operatorId: string;
-  operatorName: string;
-  note: string;
-  role: OperatorRole;
-  createdAt: Date;
+export interface ListedOperatorToken extends RowOf<
+  OperatorToken,
+  'id' | 'note' | 'role' | 'createdAt' | 'lastUsedAt'
+> {
   /**
    * When the token ends, or ended; `null` if it works until it is revoked. The token of an operator
    * of OpenID Connect ends 30 days after the operator's last sign-in, which a new sign-in puts off.
    */
   expiresAt: Date | null;
-  /** Time of the last request, up to a minute late; `null` if the token was never used. */
-  lastUsedAt: Date | null;
+  operatorId: string;
+  operatorName: string;
 }
 
 export interface NewOperatorToken {
@@ -48,10 +48,7 @@ export interface MadeOperatorToken {
   signInDays: number | null;
 }
 
-interface Owner {
-  id: string;
-  role: OperatorRole;
-  issuer: string | null;
+interface Owner extends RowOf<Operator, 'id' | 'role' | 'issuer'> {
   isDisabled: boolean;
 }
 
@@ -121,7 +118,9 @@ export class OperatorTokensService {
    */
   async revoke(actor: Actor, id: string): Promise<void> {
     await this.database.transaction(async (sql) => {
-      const [row] = isId(id) ? await sql.query<{ name: string; note: string }>(REVOKE, [id]) : [];
+      const [row] = isId(id)
+        ? await sql.query<RowOf<Operator, 'name'> & RowOf<OperatorToken, 'note'>>(REVOKE, [id])
+        : [];
       if (!row) throw new NotFoundError('operator token', id);
       await recordAudit(sql, {
         actor,

@@ -23,20 +23,16 @@ import {
 } from './operator.errors.ts';
 import { hashPassword } from './password-hash.ts';
 import type { OperatorRole } from './operator-role.ts';
+import type { Operator } from './operator.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** An operator, without the password. */
-export interface ListedOperator {
-  id: string;
-  name: string;
-  role: OperatorRole;
+export interface ListedOperator extends RowOf<
+  Operator,
+  'id' | 'name' | 'role' | 'issuer' | 'createdAt' | 'disabledAt' | 'lastSignInAt'
+> {
   /** Whether the operator can sign in by password. */
   hasPassword: boolean;
-  /** Issuer of an operator who signs in by OpenID Connect; `null` for all others. */
-  issuer: string | null;
-  createdAt: Date;
-  /** Since when neither sign-ins nor tokens of the operator work; `null` if they do. */
-  disabledAt: Date | null;
-  lastSignInAt: Date | null;
   /** Sessions that have not ended. */
   sessions: number;
   /** Tokens that have not ended. */

@@ -7,6 +7,8 @@ import {
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** More than an account has in practice. */
 const MOST_TOKENS = 1_000;
@@ -54,7 +56,7 @@ export class AccountTokensService {
 
   async #applicationOf(accountId: string): Promise<string> {
     const [row] = isId(accountId)
-      ? await this.database.query<{ applicationId: string }>(APPLICATION, [accountId])
+      ? await this.database.query<RowOf<Grant, 'applicationId'>>(APPLICATION, [accountId])
       : [];
     if (!row) throw new NotFoundError('account', accountId);
     return row.applicationId;

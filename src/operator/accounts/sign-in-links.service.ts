@@ -5,6 +5,8 @@ import { ConflictError, NotFoundError } from '../../platform/base/errors/domain-
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { LoginStartsService } from '../../accounts/connect/links/login-starts.service.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A link with which the user of an account authenticates again. */
 export interface SignInLink {
@@ -25,10 +27,7 @@ const ACCOUNT = `
   from "grant" g join application a on a.id = g.application_id left join integration i on i.id = g.integration_id
   where g.id = $1`;
 
-interface Account {
-  email: string;
-  provider: string;
-  applicationId: string;
+interface Account extends RowOf<Grant, 'email' | 'provider' | 'applicationId'> {
   suspended: boolean;
   redirectUris: string[];
 }

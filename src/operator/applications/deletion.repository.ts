@@ -1,4 +1,6 @@
 import type { Sql } from '../../platform/database/sql.ts';
+import type { ApplicationDeletion } from './application-deletion.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** What a deletion does one after the other. */
 export const DELETION_STEPS = [
@@ -11,13 +13,11 @@ export const DELETION_STEPS = [
 export type DeletionStep = (typeof DELETION_STEPS)[number];
 
 /** A deletion that this process has leased. */
-export interface LeasedDeletion {
-  applicationId: string;
-  clientId: string;
-  name: string;
+export interface LeasedDeletion extends RowOf<
+  ApplicationDeletion,
+  'applicationId' | 'clientId' | 'name' | 'leaving'
+> {
   step: DeletionStep;
-  /** Accounts whose deletion has begun. */
-  leaving: string[];
 }
 
 /** A process that deletes renews its lease with every batch. */
@@ -87,7 +87,10 @@ export async function chooseAccounts(
   applicationId: string,
   most: number,
 ): Promise<string[]> {
-  const [row] = await sql.query<{ leaving: string[] }>(CHOOSE, [applicationId, most]);
+  const [row] = await sql.query<RowOf<ApplicationDeletion, 'leaving'>>(CHOOSE, [
+    applicationId,
+    most,
+  ]);
   return row?.leaving ?? [];
 }
 

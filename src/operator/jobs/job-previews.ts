@@ -7,6 +7,9 @@ import type { Address } from '../../platform/base/text/address.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { MessageParser } from '../../mail/parsing/message-parser.ts';
 import type { MessagePreview } from './job-types.ts';
+import type { OutboxMessage } from '../../mail/outbox/outbox-message.entity.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const READ = `
   select m.mime, m.account_id as "accountId", g.application_id as "applicationId"
@@ -49,10 +52,9 @@ export class JobPreviews {
   /** Records the look and reads the message, in one transaction: nobody looks without a trace. */
   #read(actor: Actor, id: string) {
     return this.database.transaction(async (sql) => {
-      const [row] = await sql.query<{ mime: Buffer; accountId: string; applicationId: string }>(
-        READ,
-        [id],
-      );
+      const [row] = await sql.query<
+        RowOf<OutboxMessage, 'mime' | 'accountId'> & RowOf<Grant, 'applicationId'>
+      >(READ, [id]);
       if (!row) return undefined;
       const { accountId, applicationId } = row;
       const target = { type: 'job', id };

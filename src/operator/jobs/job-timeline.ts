@@ -3,6 +3,11 @@ import { firstIdAt } from '../../platform/base/ids/ids.ts';
 import { isAbout, queuedEvents } from '../../platform/webhooks/events/queued-events.ts';
 import { isOpen, type JobFacts } from './job-rows.ts';
 import type { JobAttemptInfo, JobSummary, TimelineEntry } from './job-types.ts';
+import type { JobStatus } from '../../job-statuses/job-status.entity.ts';
+import type { WebhookAttempt } from '../../platform/webhooks/delivery/webhook-attempt.entity.ts';
+import type { WebhookEvent } from '../../platform/webhooks/events/webhook-event.entity.ts';
+import type { AuditEntry } from '../../platform/audit/audit-entry.entity.ts';
+import type { RowOf, OrNull } from '../../platform/database/rows/row-of.ts';
 
 type AttemptRow = JobAttemptInfo & { detail: string | null };
 
@@ -119,12 +124,9 @@ async function copy(
 ): Promise<TimelineEntry[]> {
   if (job.kind !== 'message' || job.state !== 'successful' || messageId === null) return [];
   const around = (ms: number) => firstIdAt(new Date(updatedAt.getTime() + ms));
-  const [found] = await sql.query<{
-    status: string;
-    reason: string | null;
-    createdAt: Date;
-    updatedAt: Date;
-  }>(COPY, [job.accountId, around(-COPY_WINDOW_MS), around(COPY_WINDOW_MS), messageId]);
+  const [found] = await sql.query<
+    RowOf<JobStatus, 'status' | 'reason' | 'createdAt' | 'updatedAt'>
+  >(COPY, [job.accountId, around(-COPY_WINDOW_MS), around(COPY_WINDOW_MS), messageId]);
   if (!found) return [];
   if (found.status === 'successful')
     return [entry('copy', found.updatedAt, "The sender's copy was filed in the mailbox.")];
@@ -138,17 +140,16 @@ async function copy(
   ];
 }
 
-interface WebhookRow {
+interface WebhookRow
+  extends
+    RowOf<WebhookAttempt, 'httpStatus' | 'detail' | 'response'>,
+    RowOf<WebhookEvent, 'createdAt'>,
+    OrNull<RowOf<WebhookAttempt, 'attempt' | 'outcome'>> {
+  /** When the delivery is due; `null` if it has ended. */
+  nextAt: Date | null;
   trigger: string;
   url: string | null;
-  attempt: number | null;
   at: Date | null;
-  httpStatus: number | null;
-  outcome: 'delivered' | 'retry' | 'dropped' | null;
-  detail: string | null;
-  response: string | null;
-  createdAt: Date;
-  nextAt: Date | null;
 }
 
 async function webhooks(
@@ -186,13 +187,12 @@ async function webhooks(
 }
 
 async function operators(sql: Sql, job: JobSummary): Promise<TimelineEntry[]> {
-  const rows = await sql.query<{
-    at: Date;
-    actorKind: string;
-    actorName: string;
-    action: string;
-    details: { reason?: string };
-  }>(OPERATORS, [job.id]);
+  const rows = await sql.query<
+    RowOf<AuditEntry, 'at' | 'actorKind' | 'actorName' | 'action'> & {
+      /** As an action on a job writes it. */
+      details: { reason?: string };
+    }
+  >(OPERATORS, [job.id]);
   return rows.map(({ at, actorKind, actorName, action, details }) =>
     entry('operator', at, `${action} by ${actorKind} ${actorName}.`, details.reason ?? null),
   );

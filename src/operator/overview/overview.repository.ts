@@ -22,6 +22,8 @@ import {
   type WorkerState,
 } from './overview.ts';
 import { ROW_CLAIMED, ROW_WAITING } from '../../platform/work/queue/row-state.ts';
+import type { Instance } from '../../platform/work/workers/instance.entity.ts';
+import type { NotNull, RowOf } from '../../platform/database/rows/row-of.ts';
 
 /*
  * Every statement reads a limited number of rows through an index, whatever the size of its table.
@@ -194,7 +196,9 @@ const FAILOVER = `
 export async function lastFailover(
   sql: Sql,
 ): Promise<{ failover: Failover; atSeconds: number } | undefined> {
-  return (await sql.query<{ failover: Failover; atSeconds: number }>(FAILOVER))[0];
+  return (
+    await sql.query<NotNull<RowOf<Instance, 'failover'>> & { atSeconds: number }>(FAILOVER)
+  )[0];
 }
 
 /** Servers at which mailboxes cannot be synced. */

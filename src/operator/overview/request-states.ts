@@ -6,6 +6,8 @@ import {
   requestCounts,
 } from '../../platform/request-counts/request-counts.ts';
 import type { FailedRequests, RequestMinute, RequestState } from './overview.ts';
+import type { RequestCount } from '../../platform/request-counts/request-count.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const MINUTE_MS = 60_000;
 /** Rows that are read, the newest first. */
@@ -17,11 +19,7 @@ const COUNTS = `
   select minute, method, route, status, error, requests, request_id as "requestId" from request_count
   where minute >= $1 order by minute desc, key limit ${MOST_READ}`;
 
-interface Row extends Failure {
-  minute: Date;
-  requests: number;
-  requestId: string | null;
-}
+interface Row extends Failure, RowOf<RequestCount, 'minute' | 'requests' | 'requestId'> {}
 type CountedInMinute = CountedRequests & { minute: Date };
 
 /**

@@ -9,6 +9,8 @@ import {
 } from '../database/page-token.ts';
 import type { Sql } from '../database/sql.ts';
 import type { Actor, ActorKind } from './actor.ts';
+import type { AuditEntry } from './audit-entry.entity.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
 
 /** An entry of the audit log. */
 export interface AuditItem {
@@ -43,17 +45,13 @@ const COLUMNS = `e.id, e.at, e.actor_kind as "actorKind", e.actor_id as "actorId
   e.actor_address as "actorAddress", e.action, e.target_type as "targetType", e.target_id as "targetId",
   e.application_id as "applicationId", e.account_id as "accountId", e.details`;
 
-interface Row extends Pick<
-  AuditItem,
-  'id' | 'at' | 'action' | 'applicationId' | 'accountId' | 'details'
-> {
-  actorKind: ActorKind;
-  actorId: string | null;
-  actorName: string;
-  actorAddress: string | null;
-  targetType: string;
-  targetId: string;
-}
+interface Row
+  extends
+    Pick<AuditItem, 'id' | 'at' | 'action' | 'applicationId' | 'accountId' | 'details'>,
+    RowOf<
+      AuditEntry,
+      'actorKind' | 'actorId' | 'actorName' | 'actorAddress' | 'targetType' | 'targetId'
+    > {}
 
 /**
  * Entries of the audit log, newest first.

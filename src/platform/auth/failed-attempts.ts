@@ -8,6 +8,8 @@ import { reportIncident } from '../logs/incidents.ts';
 import { refusals, type Sender } from '../refusals/refusals.ts';
 import { Database, type Sql } from '../database/sql.ts';
 import { ProviderError } from '../base/errors/provider-error.ts';
+import type { FailedAttempt } from './failed-attempt.entity.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
 
 /** One attempt of a client to sign in to an account. */
 export interface SignInAttempt {
@@ -177,11 +179,9 @@ export class FailedAttempts {
       const until = this.#reached.get(one.key);
       if (until !== undefined && until > now.getTime()) throw tooMany(one, client, until, now);
     }
-    const rows = await this.database.query<{ key: string; failures: number; endsAt: Date }>(COUNT, [
-      buffersOf(counted),
-      now,
-      new Date(now.getTime() + WITHIN_MS),
-    ]);
+    const rows = await this.database.query<
+      RowOf<FailedAttempt, 'failures' | 'endsAt'> & { key: string }
+    >(COUNT, [buffersOf(counted), now, new Date(now.getTime() + WITHIN_MS)]);
     const byKey = new Map(rows.map((row) => [row.key, row]));
     const exceeded = counted.filter(({ key, most }) => (byKey.get(key)?.failures ?? 0) > most);
     const [first] = exceeded;

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { CompanyApi } from './company-api.ts';
 
 const ApiCeilingSchema = defineEntity({
   name: 'ApiCeiling',
@@ -7,7 +8,7 @@ const ApiCeilingSchema = defineEntity({
     /** Without a foreign key, as `api_use`: it is deleted together with what was used. */
     applicationId: p.uuid().primary(),
     /** A key of `COMPANY_APIS`. */
-    api: p.text().primary(),
+    api: p.text().$type<CompanyApi>().primary(),
     /** What the application may use in a day (UTC); 0 = no ceiling. */
     units: p.bigint(),
   },

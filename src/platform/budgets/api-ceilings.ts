@@ -1,10 +1,10 @@
 import type { Sql } from '../database/sql.ts';
 import type { CompanyApi } from './company-api.ts';
+import type { ApiCeiling } from './api-ceiling.entity.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
 
 /** The ceiling of one application. */
-export interface OwnCeiling {
-  applicationId: string;
-  api: CompanyApi;
+export interface OwnCeiling extends RowOf<ApiCeiling, 'applicationId' | 'api'> {
   /** What it may use in a day (UTC); 0 = no ceiling. */
   units: number;
 }

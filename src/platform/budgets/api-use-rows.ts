@@ -2,14 +2,11 @@ import type { Sql } from '../database/sql.ts';
 import { columnsOf } from '../database/sql.ts';
 import { dayOf } from '../quotas/quota.ts';
 import { removeOwnCeilings } from './api-ceilings.ts';
-import type { CompanyApi } from './company-api.ts';
+import type { ApiUse } from './api-use.entity.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
 
 /** What an application has used of an API on one day. */
-export interface UseOfDay {
-  applicationId: string;
-  api: CompanyApi;
-  /** In UTC, such as `2026-11-27`. */
-  day: string;
+export interface UseOfDay extends RowOf<ApiUse, 'applicationId' | 'api' | 'day'> {
   /** Quota units or requests, whatever the company counts. */
   units: number;
 }

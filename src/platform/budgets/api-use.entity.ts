@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { CompanyApi } from './company-api.ts';
 
 const ApiUseSchema = defineEntity({
   name: 'ApiUse',
@@ -8,7 +9,7 @@ const ApiUseSchema = defineEntity({
     /** Without a foreign key: counts are added while an application is deleted. */
     applicationId: p.uuid().primary(),
     /** A key of `COMPANY_APIS`. */
-    api: p.text().primary(),
+    api: p.text().$type<CompanyApi>().primary(),
     /** Day in UTC. */
     day: p.date().primary(),
     /** Quota units or requests, whatever the company counts. */

@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { ChangeObject } from './change-log.ts';
 
 const ChangeSchema = defineEntity({
   name: 'Change',
@@ -14,10 +15,10 @@ const ChangeSchema = defineEntity({
      */
     seq: p.bigint('number').primary().autoincrement(),
     /** Name in the API: message, thread, event, calendar, … */
-    object: p.text(),
+    object: p.text().$type<ChangeObject>(),
     objectId: p.uuid(),
     /** `create`, `modify` or `delete`. */
-    event: p.text(),
+    event: p.text().$type<'create' | 'modify' | 'delete'>(),
     at: p.datetime().columnType('timestamptz').defaultRaw('now()'),
   },
 });

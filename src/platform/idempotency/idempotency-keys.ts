@@ -4,6 +4,8 @@ import { ConflictError } from '../base/errors/domain-error.ts';
 import { Clock } from '../base/time/clock.ts';
 import { KeyedLimit } from '../base/concurrency/keyed-limit.ts';
 import { Database, type Sql } from '../database/sql.ts';
+import type { IdempotencyKey } from './idempotency-key.entity.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
 
 /**
  * How long repetitions get the response of the first request with the key. After that the key is
@@ -57,9 +59,7 @@ export class IdempotencyKeyBusyError extends ConflictError {
   }
 }
 
-interface KeyRow {
-  fingerprint: Buffer;
-  status: number | null;
+interface KeyRow extends RowOf<IdempotencyKey, 'fingerprint' | 'status'> {
   response: unknown;
 }
 

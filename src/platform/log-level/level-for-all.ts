@@ -1,11 +1,10 @@
 import type { LogLevelName } from '../base/log-level.ts';
 import type { Sql } from '../database/sql.ts';
+import type { LogLevel } from './log-level.entity.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
 
 /** A level that holds for all processes instead of their `LOG_LEVEL`. */
-export interface LevelForAll {
-  level: LogLevelName;
-  until: Date;
-}
+export type LevelForAll = RowOf<LogLevel, 'level' | 'until'>;
 
 const READ = 'select level, until from log_level where until > now()';
 const WRITE = `

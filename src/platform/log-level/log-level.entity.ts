@@ -1,4 +1,5 @@
 import { defineEntity, p } from '@mikro-orm/core';
+import type { LogLevelName } from '../base/log-level.ts';
 
 const LogLevelSchema = defineEntity({
   name: 'LogLevel',
@@ -6,7 +7,7 @@ const LogLevelSchema = defineEntity({
   properties: {
     /** Always 1: there is one level for all processes. */
     id: p.smallint().primary().autoincrement(false),
-    level: p.text(),
+    level: p.text().$type<LogLevelName>(),
     /** From then on each process has its own `LOG_LEVEL` again. */
     until: p.datetime().columnType('timestamptz'),
   },

@@ -15,6 +15,8 @@ import {
   type Use,
   windowOf,
 } from './quota.ts';
+import type { QuotaUse } from './quota-use.entity.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
 
 /** The count of one quota for one owner today. */
 interface Count {
@@ -26,11 +28,7 @@ interface Count {
   requested: number;
 }
 
-interface StoredCount {
-  id: string;
-  quota: Quota;
-  ownerId: string;
-  used: number;
+interface StoredCount extends RowOf<QuotaUse, 'id' | 'quota' | 'ownerId' | 'used'> {
   alerted: boolean;
 }
 

@@ -6,6 +6,8 @@ import { resetGate } from '../work/gates/rate-gates.ts';
 import { requeueWithoutLane } from './events/requeue-events.ts';
 import { resumeDeliveries } from './delivery/lane.repository.ts';
 import { type OwnerState, WEBHOOK_TRANSITIONS, type WebhookState } from './webhook-state.ts';
+import type { Webhook } from './webhook.entity.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
 
 /** How far back a failed webhook gets its missed events when it is activated again. */
 export const REPLAY_MS = 72 * 3_600_000;
@@ -49,7 +51,7 @@ export async function changeWebhookState(
   { id, before, to, at }: StateChange,
 ): Promise<boolean> {
   if (before === 'failed') await lockDeliveries(sql, id);
-  const [webhook] = await sql.query<{ state: WebhookState; subscribedAt: Date }>(LOCK, [id]);
+  const [webhook] = await sql.query<RowOf<Webhook, 'state' | 'subscribedAt'>>(LOCK, [id]);
   if (!webhook) return false;
   const { state } = webhook;
   if (state !== to) assertTransition<WebhookState>(WEBHOOK_TRANSITIONS, state, to);

@@ -12,6 +12,8 @@ import type { SandboxFaults } from './sandbox.faults.ts';
 import { stableId } from './sandbox.ids.ts';
 import { SANDBOX_DOMAIN } from './sandbox.magic.ts';
 import { login } from './sandbox.settings.ts';
+import type { SandboxCalendar } from './sandbox.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 type Data = Record<string, unknown>;
 
@@ -28,7 +30,9 @@ export class SandboxCalendars implements CalendarPort {
     login(account);
     const primary = { name: account.email, description: null, location: null, timezone: null };
     await this.#insertCalendar(account, stableId(account, 'primary calendar'), true, primary);
-    const rows = await this.database.query<{ id: string; primary: boolean; data: CalendarContent }>(
+    const rows = await this.database.query<
+      RowOf<SandboxCalendar, 'id' | 'primary'> & { data: CalendarContent }
+    >(
       `select id, is_primary as "primary", data from sandbox_calendar
        where application_id = $1 and address = $2 order by is_primary desc, data ->> 'name', id`,
       [account.applicationId, account.email],

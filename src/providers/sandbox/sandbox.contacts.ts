@@ -8,6 +8,8 @@ import { SAMPLE_CONTACTS } from './sandbox.contact-samples.ts';
 import type { SandboxFaults } from './sandbox.faults.ts';
 import { stableId } from './sandbox.ids.ts';
 import { login } from './sandbox.settings.ts';
+import type { SandboxContact, SandboxAddressBook } from './sandbox.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 // The counter's row lock lasts until the commit, so contacts become visible in the order of their
 // numbers.
@@ -37,10 +39,7 @@ const CHANGES = `
 const PRESENT = `
   select id from sandbox_contact where application_id = $1 and address = $2 and not deleted`;
 
-interface Stored {
-  data: ContactContent;
-  picture: Buffer | null;
-}
+type Stored = RowOf<SandboxContact, 'data' | 'picture'>;
 
 const gone = () => new ProviderError('not-found', '404 The contact does not exist');
 
@@ -67,14 +66,11 @@ export class SandboxContacts implements ContactsPort {
     const book = [account.applicationId, account.email];
     if (cursor === null && settings.sample_messages === true) await this.#addSamples(account);
     const since = Number(cursor ?? 0);
-    const rows = await this.database.query<{
-      id: string;
-      key: string;
-      data: ContactContent;
-      pictured: boolean;
-      deleted: boolean;
-      modseq: number;
-    }>(CHANGES, [...book, since, limit + 1]);
+    const rows = await this.database.query<
+      RowOf<SandboxContact, 'id' | 'key' | 'data' | 'deleted' | 'modseq'> & {
+        pictured: boolean;
+      }
+    >(CHANGES, [...book, since, limit + 1]);
     const page = rows.slice(0, limit);
     const present =
       cursor === null ? await this.database.query<{ id: string }>(PRESENT, book) : null;
@@ -158,7 +154,10 @@ export class SandboxContacts implements ContactsPort {
   }
 
   async #count(sql: Sql, { applicationId, email }: ProviderAccount): Promise<number> {
-    const [row] = await sql.query<{ modseq: number }>(COUNT, [applicationId, email]);
+    const [row] = await sql.query<RowOf<SandboxAddressBook, 'modseq'>>(COUNT, [
+      applicationId,
+      email,
+    ]);
     return row?.modseq ?? 0;
   }
 

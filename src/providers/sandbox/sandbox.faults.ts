@@ -1,6 +1,8 @@
 import type { Database } from '../../platform/database/sql.ts';
 import type { Mailbox } from './sandbox.ids.ts';
 import { titleFault } from './sandbox.magic.ts';
+import type { SandboxFault } from './sandbox.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const COUNT = `
   insert into sandbox_fault (key, count) values ($1, 1)
@@ -22,7 +24,7 @@ export class SandboxFaults {
   async strikes(times: number, ...key: readonly string[]): Promise<boolean> {
     if (times === Infinity) return true;
     if (times === 0) return false;
-    const [row] = await this.database.query<{ count: number }>(COUNT, [key.join(' ')]);
+    const [row] = await this.database.query<RowOf<SandboxFault, 'count'>>(COUNT, [key.join(' ')]);
     return (row?.count ?? 0) <= times;
   }
 

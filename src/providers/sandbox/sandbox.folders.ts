@@ -2,6 +2,8 @@ import type { Database } from '../../platform/database/sql.ts';
 import type { ProviderAccount, RemoteFolder } from '../port/connector.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { Mailbox } from './sandbox.ids.ts';
+import type { SandboxFolder } from './sandbox.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const FOLDERS: readonly RemoteFolder[] = [
   { providerId: 'inbox', name: 'inbox', displayName: 'Inbox' },
@@ -88,11 +90,9 @@ export class SandboxFolders {
     applicationId,
     email,
   }: Mailbox): Promise<{ modseq: number; folders: RemoteFolder[] }> {
-    const rows = await this.database.query<{
-      modseq: number;
-      id: string | null;
-      displayName: string;
-    }>(LIST, [applicationId, email]);
+    const rows = await this.database.query<
+      RowOf<SandboxFolder, 'displayName'> & { id: string | null; modseq: number }
+    >(LIST, [applicationId, email]);
     return {
       modseq: rows[0]?.modseq ?? 0,
       folders: rows.flatMap(({ id, displayName }) =>

@@ -1,5 +1,7 @@
 import { columnsOf, type Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type Mailbox, stableId } from './sandbox.ids.ts';
+import type { SandboxMessage } from './sandbox.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** One copy of a message to be stored. */
 export interface NewCopy {
@@ -11,14 +13,10 @@ export interface NewCopy {
 }
 
 /** A stored copy, as returned to the mirror. */
-export interface StoredCopy {
-  id: string;
-  folders: string[];
-  receivedAt: Date;
-  unread: boolean;
-  starred: boolean;
-  deleted: boolean;
-  modseq: number;
+export interface StoredCopy extends RowOf<
+  SandboxMessage,
+  'id' | 'folders' | 'receivedAt' | 'unread' | 'starred' | 'deleted' | 'modseq'
+> {
   /** `null` if the message had arrived before the given cursor. */
   mime: Buffer | null;
 }
@@ -224,7 +222,7 @@ export class SandboxMailStore {
 
   /** @returns `undefined` if the copy does not exist or was deleted */
   async mime({ applicationId, email }: Mailbox, id: string): Promise<Buffer | undefined> {
-    const [row] = await this.database.query<{ mime: Buffer }>(
+    const [row] = await this.database.query<RowOf<SandboxMessage, 'mime'>>(
       `select mime from sandbox_message where id = $1 and application_id = $2 and address = $3 and not deleted`,
       [id, applicationId, email],
     );

@@ -1,5 +1,8 @@
 import { storable } from '../../platform/base/text/storable.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { SyncFailure } from './sync-failure.entity.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A message that could not be read. */
 export interface ReadFailure {
@@ -10,15 +13,11 @@ export interface ReadFailure {
 }
 
 /** A read failure as operators see it. */
-export interface RecordedFailure extends ReadFailure {
-  accountId: string;
-  email: string;
-  firstAt: Date;
-  lastAt: Date;
-  times: number;
-  /** When the message is requested again; `null` if it is not. */
-  retryAt: Date | null;
-}
+export interface RecordedFailure
+  extends
+    ReadFailure,
+    RowOf<SyncFailure, 'accountId' | 'firstAt' | 'lastAt' | 'times' | 'retryAt'>,
+    RowOf<Grant, 'email'> {}
 
 /** Seconds until a message on which its provider failed is requested again; doubled each time. */
 const RETRY_SECONDS = { first: 60, longest: 86_400 };

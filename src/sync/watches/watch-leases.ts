@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { NOT_SUSPENDED } from '../../accounts/grants/provider-accounts.ts';
 import { columnsOf, Database } from '../../platform/database/sql.ts';
+import type { MailboxWatch } from './mailbox-watch.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
-export interface WatchLease {
-  accountId: string;
-  failures: number;
+export interface WatchLease extends RowOf<MailboxWatch, 'accountId' | 'failures'> {
   /** Changes with each new authentication of the account. */
   credentials: string;
 }

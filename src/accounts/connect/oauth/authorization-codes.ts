@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from '@mikro-orm/postgresql';
-import { Application } from '../../applications/application.entity.ts';
 import { SecretBox } from '../../../platform/base/crypto/secret-box.ts';
 import { hashToken } from '../../../platform/base/crypto/token-hash.ts';
 import { newId, randomBase36 } from '../../../platform/base/ids/ids.ts';
@@ -9,8 +8,9 @@ import { sqlOf } from '../../../platform/database/orm-transactions.ts';
 import type { Sql } from '../../../platform/database/sql.ts';
 import type { VerifiedCredentials } from '../../grants/credentials/credentials.ts';
 import type { ConnectOptions } from '../../grants/moves/grant-connections.service.ts';
-import { AuthorizationCode } from './authorization-code.entity.ts';
+import type { AuthorizationCode } from './authorization-code.entity.ts';
 import { authorizationCodeContext } from './sealed-contexts.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /**
  * The request behind a code: an account to connect, or the token of an account that is already
@@ -34,6 +34,12 @@ const CODE_LENGTH = 40;
 /** How long a code can be exchanged. */
 const LIFETIME_MS = 10 * 60_000;
 
+const EXPIRE = 'delete from authorization_code where expires_at <= $1';
+
+const INSERT = `
+  insert into authorization_code (id, application_id, hash, request_sealed, created_at, expires_at)
+  values ($1, $2, $3, $4, $5, $6)`;
+
 const TAKE = `
   delete from authorization_code where hash = $1 and application_id = $2 and expires_at > $3
   returning id, request_sealed as "requestSealed"`;
@@ -56,19 +62,19 @@ export class AuthorizationCodes {
     request: AuthorizedRequest,
   ): Promise<string> {
     const now = this.clock.now();
+    const sql = sqlOf(em);
     // Each new code first deletes the codes that have expired.
-    await em.nativeDelete(AuthorizationCode, { expiresAt: { $lte: now } });
+    await sql.query(EXPIRE, [now]);
     const id = newId();
     const code = randomBase36(CODE_LENGTH);
-    em.create(AuthorizationCode, {
+    await sql.query(INSERT, [
       id,
-      application: em.getReference(Application, applicationId),
-      hash: hashToken(code),
-      requestSealed: this.secretBox.sealJson(request, authorizationCodeContext(id)),
-      createdAt: now,
-      expiresAt: new Date(now.getTime() + LIFETIME_MS),
-    });
-    await em.flush();
+      applicationId,
+      hashToken(code),
+      this.secretBox.sealJson(request, authorizationCodeContext(id)),
+      now,
+      new Date(now.getTime() + LIFETIME_MS),
+    ]);
     return code;
   }
 
@@ -82,7 +88,7 @@ export class AuthorizationCodes {
     applicationId: string,
     code: string,
   ): Promise<AuthorizedRequest | undefined> {
-    const [row] = await sqlOf(em).query<{ id: string; requestSealed: string }>(TAKE, [
+    const [row] = await sqlOf(em).query<RowOf<AuthorizationCode, 'id' | 'requestSealed'>>(TAKE, [
       hashToken(code),
       applicationId,
       this.clock.now(),

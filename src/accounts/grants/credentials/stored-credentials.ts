@@ -7,6 +7,8 @@ import type { AccountPrincipal, ApplicationPrincipal } from '../../../platform/a
 import { restrict, type Scope } from '../../../platform/auth/scopes.ts';
 import { ApplicationSuspendedError } from '../../../platform/auth/application-suspended-error.ts';
 import { TokenUses } from '../tokens/token-uses.ts';
+import type { Application } from '../../applications/application.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 const ACCOUNT = `
   g.id as "accountId", g.application_id as "applicationId", a.client_id as "clientId", g.provider, g.email,
@@ -69,8 +71,7 @@ export async function accountPrincipal(
   return isRefused ? undefined : { kind: 'account', ...account, scopes: restrict(asked, agreed) };
 }
 
-interface SecretHashes {
-  secretHash: Buffer;
+interface SecretHashes extends RowOf<Application, 'secretHash'> {
   /** Hash of the secret before the last rotation while it is still valid; otherwise `null`. */
   previousSecretHash: Buffer | null;
 }

@@ -9,6 +9,8 @@ import type { VersionedTokens } from '../tokens/account-token.ts';
 import { moveGrants } from '../moves/grant-moves.ts';
 import { openGrantTokens, sealGrantTokens } from './grant-secrets.ts';
 import type { GrantStatus } from '../../../platform/auth/grant-status.ts';
+import type { Grant } from '../grant.entity.ts';
+import type { RowOf, NotNull } from '../../../platform/database/rows/row-of.ts';
 
 /** The right to refresh the tokens of one grant, until the lease ends. */
 export interface TokenLease {
@@ -41,10 +43,7 @@ const LEASE_SECONDS = 60;
 const STORE_MS = 30_000;
 const STORE_PAUSE_MS = 250;
 
-interface Row {
-  status: GrantStatus;
-  statusReason: string | null;
-  tokensSealed: string | null;
+interface Row extends RowOf<Grant, 'status' | 'statusReason' | 'tokensSealed'> {
   version: number;
 }
 
@@ -84,13 +83,10 @@ export class TokenStore {
    *   is not valid
    */
   async lease(accountId: string, version: number): Promise<TokenLease | null> {
-    const [row] = await this.database.query<{
-      applicationId: string;
-      provider: string;
-      email: string;
-      tokensSealed: string;
-      until: string;
-    }>(LEASE, [accountId, version]);
+    const [row] = await this.database.query<
+      RowOf<Grant, 'applicationId' | 'provider' | 'email'> &
+        NotNull<RowOf<Grant, 'tokensSealed'>> & { until: string }
+    >(LEASE, [accountId, version]);
     if (!row) return null;
     const { tokensSealed, ...lease } = row;
     const tokens = openGrantTokens(this.secretBox, accountId, tokensSealed);
@@ -153,7 +149,7 @@ export class TokenStore {
     reason: string,
   ): Promise<boolean> {
     return this.database.transaction(async (sql) => {
-      const [row] = await sql.query<{ settingsSealed: string }>(GIVE_BACK, [
+      const [row] = await sql.query<RowOf<Grant, 'settingsSealed'>>(GIVE_BACK, [
         accountId,
         version,
         until,

@@ -8,6 +8,7 @@ import { accountChange, grantChange } from '../account-change.ts';
 import { type SignInAgain, signInUrl } from '../sign-in-again.ts';
 import type { SyncState } from '../../../platform/auth/grant-status.ts';
 import { type GrantState, stateAfter, type WantedState } from '../grant-transitions.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /**
  * A change of one grant's state. Absent fields stay as they are. Operators see `reason`; it is cut
@@ -27,10 +28,9 @@ export interface GrantStateChange extends WantedState {
   connected?: 'create' | 'modify';
 }
 
-interface LockedGrant extends GrantState, SignInAgain {
+interface LockedGrant
+  extends GrantState, SignInAgain, RowOf<Grant, 'applicationId' | 'settingsSealed'> {
   accountId: string;
-  applicationId: string;
-  settingsSealed: string;
 }
 
 // All code locks grants in the order of their ids, so that two workers with the same accounts do

@@ -8,6 +8,8 @@ import { AddressProofs } from './address-proofs.ts';
 import { recordProof } from './address-proof-state.ts';
 import { openGrantSettings } from '../credentials/grant-secrets.ts';
 import { mailboxOf } from '../moves/mailbox-match.ts';
+import type { Grant } from '../grant.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /** Accounts taken per run, and how many of them are checked in parallel. */
 const MOST = 20;
@@ -18,12 +20,10 @@ const AT_ONCE = 4;
  */
 const WAITS_MINUTES = [1, 5, 30, 180, 720, 1440] as const;
 
-interface DueAccount {
-  id: string;
-  applicationId: string;
-  provider: string;
-  email: string;
-  settingsSealed: string;
+interface DueAccount extends RowOf<
+  Grant,
+  'id' | 'applicationId' | 'provider' | 'email' | 'settingsSealed'
+> {
   failures: number;
 }
 

@@ -1,6 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../../../platform/database/sql.ts';
 import { CODE_IN_SUBJECT } from './address-loop-mail.ts';
+import type { Grant } from '../grant.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /**
  * Maximum number of mails to one address in 24 hours, for all accounts and applications together.
@@ -10,9 +12,8 @@ export const MOST_PER_ADDRESS = 3;
 export const MOST_PER_APPLICATION = 500;
 
 /** An account whose address a mail may prove. */
-export interface LoopAccount {
+export interface LoopAccount extends RowOf<Grant, 'email'> {
   accountId: string;
-  email: string;
   applicationId: string;
   applicationName: string;
 }
@@ -21,9 +22,8 @@ export interface LoopAccount {
  * An account whose mail has arrived: the mail with the right code is in the mailbox of the account
  * it was sent for.
  */
-export interface ReturnedMail {
+export interface ReturnedMail extends RowOf<Grant, 'settingsSealed'> {
   accountId: string;
-  settingsSealed: string;
 }
 
 /**

@@ -4,6 +4,7 @@ import type { AddressProof } from '../../../providers/port/sign-in/address-proof
 import type { Connector } from '../../../providers/port/connector.ts';
 import { accountChange } from '../account-change.ts';
 import type { Grant } from '../grant.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /**
  * Stores what a sign-in to the grant's own mailbox has proved. A sign-in without a proof keeps an
@@ -41,12 +42,10 @@ export function recordProof(
   at: Date,
 ): Promise<void> {
   return database.transaction(async (sql) => {
-    const [account] = await sql.query<{ accountId: string; applicationId: string }>(RECORD, [
-      id,
-      settingsSealed,
-      proof,
-      at,
-    ]);
+    const [account] = await sql.query<RowOf<Grant, 'applicationId'> & { accountId: string }>(
+      RECORD,
+      [id, settingsSealed, proof, at],
+    );
     if (account) await recordChanges(sql, [proofChange(account, proof, at)]);
   });
 }

@@ -5,6 +5,8 @@ import type { AddressProof } from '../../../providers/port/sign-in/address-proof
 import type { Connector, MailboxSettings } from '../../../providers/port/connector.ts';
 import { AddressUnprovenError } from '../grants.errors.ts';
 import { mailboxOf } from '../moves/mailbox-match.ts';
+import type { Integration } from '../../integrations/integration.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /** An account that its provider has accepted. */
 export interface AcceptedAccount extends MailboxSettings {
@@ -18,9 +20,8 @@ export interface AcceptedAccount extends MailboxSettings {
   proof: AddressProof | null;
 }
 
-interface IntegrationRow {
+interface IntegrationRow extends RowOf<Integration, 'requireProvenAddress'> {
   settings: Readonly<Record<string, unknown>>;
-  requireProvenAddress: boolean;
 }
 
 const INTEGRATION = `

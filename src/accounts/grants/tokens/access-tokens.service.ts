@@ -17,17 +17,13 @@ import { Database, type Sql } from '../../../platform/database/sql.ts';
 import { AccessToken } from './access-token.entity.ts';
 import { recordAccountAudit } from '../record-account-audit.ts';
 import { Grant } from '../grant.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /** A token of an account as its application sees it: everything except the token itself. */
-export interface ListedToken {
-  id: string;
-  createdAt: Date;
-  /**
-   * Time of the last request with this token, one or two minutes late; `null` if it was never used.
-   */
-  lastUsedAt: Date | null;
-  expiresAt: Date | null;
-  revokedAt: Date | null;
+export interface ListedToken extends RowOf<
+  AccessToken,
+  'id' | 'createdAt' | 'lastUsedAt' | 'expiresAt' | 'revokedAt'
+> {
   scopes: readonly Scope[];
 }
 
@@ -46,8 +42,7 @@ export interface IssuedToken {
 }
 
 /** What an application may know about a token of one of its accounts. */
-export interface TokenInfo {
-  createdAt: Date;
+export interface TokenInfo extends RowOf<AccessToken, 'createdAt'> {
   /** Time of revocation, or of creation if the token was never revoked. */
   updatedAt: Date;
   scopes: readonly Scope[];
@@ -102,10 +97,9 @@ const REVOKE_ALL = `
     and t.revoked_at is null
   returning t.id`;
 
-interface RevokedToken {
+interface RevokedToken extends RowOf<Grant, 'applicationId'> {
   tokenId: string;
   accountId: string;
-  applicationId: string;
 }
 
 /**

@@ -1,5 +1,8 @@
 import type { Sql } from '../../../platform/database/sql.ts';
 import type { EventRecord } from '../event-record.ts';
+import type { Calendar } from '../../calendars/calendar.entity.ts';
+import type { Event } from '../event.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 const ALIVE = `
   select id, notifications <> '[]'::jsonb as reminding
@@ -102,7 +105,7 @@ export async function eventsOfDuplicates(
   move: boolean,
 ): Promise<string[]> {
   const text = move ? TAKE_OVER : OF_DUPLICATES;
-  const events = await sql.query<{ id: string; status: string }>(text, [
+  const events = await sql.query<RowOf<Calendar, 'id'> & RowOf<Event, 'status'>>(text, [
     calendarId,
     accountId,
     providerId,

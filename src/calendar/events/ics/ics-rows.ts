@@ -3,6 +3,8 @@ import type { Participant } from '../event-values.ts';
 import { selected, SHOWN_FIELDS } from '../event-columns.ts';
 import type { EventRecord } from '../event-record.ts';
 import type { IcsEvent } from './ics-writer.ts';
+import type { Event } from '../event.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 const ROW_FIELDS = [
   ...SHOWN_FIELDS,
@@ -17,13 +19,13 @@ const ROW_FIELDS = [
 ] as const;
 
 /** The fields of an event that its calendar file is written from. */
-export interface IcsRow extends Pick<EventRecord, (typeof ROW_FIELDS)[number]> {
+export interface IcsRow
+  extends Pick<EventRecord, (typeof ROW_FIELDS)[number]>, RowOf<Event, 'sequence'> {
   /**
    * The UID of the event. For a changed instance without one, the UID of its series. `null` if the
    * provider does not have the event yet.
    */
   icalUid: string | null;
-  sequence: number;
 }
 
 /** Columns of an `IcsRow`, from `event e` left joined with its series, `event m`. */

@@ -13,6 +13,7 @@ import {
   type SeriesSource,
 } from '../../../formats/recurrence/series-source.ts';
 import { isAllDay } from '../when/when.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /**
  * Creates the row of an instance that is changed on its own for the first time. `providerContent`
@@ -80,10 +81,7 @@ const sourceOf = ({ when, recurrence }: SeriesFields): SeriesSource | null =>
   recurrence && { when, recurrence };
 
 /** A changed instance that was cancelled because its series was deleted or changed. */
-export interface EndedInstance {
-  id: string;
-  metadata: Record<string, string>;
-}
+export type EndedInstance = RowOf<Event, 'id' | 'metadata'>;
 
 type SeriesKey = Pick<EventRecord, 'accountId' | 'id'>;
 type SeriesFields = Pick<EventFields, 'when' | 'recurrence'>;
@@ -128,7 +126,7 @@ export async function refitInstances(
   after: SeriesFields,
   at: Date,
 ): Promise<EndedInstance[]> {
-  const rows = await sql.query<{ id: string; startMs: number; status: string }>(OF_SERIES, [
+  const rows = await sql.query<RowOf<Event, 'id' | 'status'> & { startMs: number }>(OF_SERIES, [
     accountId,
     id,
   ]);
@@ -168,7 +166,7 @@ export async function endInstancesOutside(
   except: ReadonlySet<string>,
   at: Date,
 ): Promise<EndedInstance[]> {
-  const found = await sql.query<{ id: string; startMs: number; status: string }>(OF_SERIES, [
+  const found = await sql.query<RowOf<Event, 'id' | 'status'> & { startMs: number }>(OF_SERIES, [
     accountId,
     id,
   ]);

@@ -1,7 +1,7 @@
 import { storableWarnings } from '../../../providers/port/warnings.ts';
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../../accounts/provider-writes/open-writes.ts';
-import type { EventContent, RemoteEvent } from '../../../providers/port/connector.ts';
+import type { RemoteEvent } from '../../../providers/port/connector.ts';
 import {
   assignments,
   columnNames,
@@ -14,6 +14,8 @@ import {
   typedColumns,
 } from '../event-columns.ts';
 import type { EventRecord } from '../event-record.ts';
+import type { Event } from '../event.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /*
  * Statements with which a sync pass reads and writes the events of a provider's calendar. They are
@@ -21,17 +23,10 @@ import type { EventRecord } from '../event-record.ts';
  */
 
 /** An event of the mirror, with the state in which the provider was last seen. */
-export interface MirrorEvent extends EventRecord {
-  /** `null` for an instance that was changed here and has not reached the provider yet. */
-  providerId: string | null;
-  masterProviderId: string | null;
-  providerContent: EventContent | null;
-  version: number;
-  /**
-   * True for a changed instance whose row no longer counts: the rules of its series decide again
-   * whether an instance takes place at that time.
-   */
-  released: boolean;
+export interface MirrorEvent
+  extends
+    EventRecord,
+    RowOf<Event, 'providerId' | 'masterProviderId' | 'providerContent' | 'version' | 'released'> {
   /** True if the event or its series has an open provider write. */
   writing: boolean;
   /**
@@ -313,10 +308,7 @@ export async function tieInstances(
   masters: readonly string[],
 ): Promise<string[]> {
   if (masters.length === 0) return [];
-  const tied = await sql.query<{ id: string; status: string }>(TIE_INSTANCES, [
-    calendarId,
-    masters,
-  ]);
+  const tied = await sql.query<RowOf<Event, 'id' | 'status'>>(TIE_INSTANCES, [calendarId, masters]);
   return tied.flatMap(({ id, status }) => (status === 'cancelled' ? [] : [id]));
 }
 

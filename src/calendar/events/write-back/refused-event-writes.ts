@@ -16,17 +16,18 @@ import {
 } from '../mirror/event-mirror.ts';
 import { EventReminders } from '../ports/event-reminders.ts';
 import { EventRestorer, type RestoringAccount } from './event-restorer.ts';
+import type { Grant } from '../../../accounts/grants/grant.entity.ts';
+import type { Calendar } from '../../calendars/calendar.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 const OWNER = `
   select g.id as "accountId", g.application_id as "applicationId", g.provider, g.email, g.name,
     coalesce(c.timezone, 'UTC') as zone, c.deleting
   from calendar c join "grant" g on g.id = c.account_id where c.id = $1`;
 
-interface Owner extends RestoringAccount {
-  applicationId: string;
+interface Owner
+  extends RestoringAccount, RowOf<Grant, 'applicationId'>, RowOf<Calendar, 'deleting'> {
   zone: string;
-  /** True if the calendar of the event is being deleted. */
-  deleting: boolean;
 }
 
 /** A refused write of an event, with the locked event. */

@@ -1,5 +1,7 @@
 import type { Sql } from '../../../platform/database/sql.ts';
 import type { Conferencing, EventAutocreate } from '../event-values.ts';
+import type { Event } from '../event.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 const SHOW = `
   update event set conferencing = $3, version = version + 1, updated_at = $5
@@ -24,7 +26,7 @@ export async function showMeeting(
   at: Date,
 ): Promise<{ calendarId: string; metadata: Record<string, string> } | undefined> {
   return (
-    await sql.query<{ calendarId: string; metadata: Record<string, string> }>(SHOW, [
+    await sql.query<RowOf<Event, 'calendarId' | 'metadata'>>(SHOW, [
       eventId,
       accountId,
       JSON.stringify(conferencing),

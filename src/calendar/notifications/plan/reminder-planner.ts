@@ -10,13 +10,12 @@ import {
   planChanges,
   type ReminderChanges,
 } from './reminder-plan.ts';
-import type {
-  PlannedReminder,
-  ReminderEvent,
-  ReminderStatus,
-} from '../../events/ports/event-reminders.ts';
+import type { PlannedReminder, ReminderEvent } from '../../events/ports/event-reminders.ts';
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
+import type { ReminderJob } from '../reminder-job.entity.ts';
+import type { Reminder } from '../reminder.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 // Plans of one event run one after another, for all callers. The lock is a statement of its own,
 // because the snapshot of a statement is older than a lock taken in the same statement.
@@ -71,13 +70,10 @@ const CANCEL_EVENTS = `
 /** Events whose reminders are read and written together. */
 const BATCH = 200;
 
-interface Row {
-  id: string;
-  eventId: string;
-  notificationId: string;
-  participant: string;
-  status: ReminderStatus;
-  reason: string | null;
+interface Row
+  extends
+    RowOf<ReminderJob, 'id'>,
+    RowOf<Reminder, 'eventId' | 'notificationId' | 'participant' | 'status' | 'reason'> {
   dueAt: Date;
   untouched: boolean;
 }

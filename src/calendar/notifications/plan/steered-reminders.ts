@@ -8,25 +8,24 @@ import {
   UNKNOWN_OUTCOME,
 } from '../../../job-statuses/steered.ts';
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
-import type { ReminderStatus } from '../../events/ports/event-reminders.ts';
 import { transitionReminders } from '../send/reminder-transitions.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
+import type { Reminder } from '../reminder.entity.ts';
+import type { RowOf, OrNull } from '../../../platform/database/rows/row-of.ts';
+import type { ReminderJob } from '../reminder-job.entity.ts';
 
 /*
  * What operators do with reminders. All functions run in the caller's transaction and take at most
  * some hundreds of ids.
  */
 
-interface SeenReminder {
-  id: string;
-  status: ReminderStatus;
-  reason: string | null;
+interface SeenReminder
+  extends RowOf<Reminder, 'id' | 'status' | 'reason'>, OrNull<RowOf<ReminderJob, 'ambiguous'>> {
   expired: boolean;
   queued: boolean;
   locked: boolean;
   running: boolean | null;
   early: boolean | null;
-  ambiguous: boolean | null;
 }
 
 const see = (lock: string): string => `

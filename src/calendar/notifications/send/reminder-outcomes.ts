@@ -1,11 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Database, idsOf } from '../../../platform/database/sql.ts';
-import type {
-  NotificationOutcome,
-  RemindedEvent,
-  ReminderStatus,
-} from '../../events/ports/event-reminders.ts';
+import type { NotificationOutcome, RemindedEvent } from '../../events/ports/event-reminders.ts';
 import { outcomeOf, timesOf } from '../plan/reminder-plan.ts';
+import type { Reminder } from '../reminder.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 // An event can have thousands of reminders, so they are grouped in the database.
 const OUTCOMES = `
@@ -14,11 +12,7 @@ const OUTCOMES = `
   from reminder where account_id = $1 and event_id = any($2::uuid[])
   group by event_id, notification_id, due_at, status`;
 
-interface Row {
-  eventId: string;
-  notificationId: string;
-  dueAt: Date;
-  status: ReminderStatus;
+interface Row extends RowOf<Reminder, 'eventId' | 'notificationId' | 'dueAt' | 'status'> {
   reason: string | null;
 }
 

@@ -1,5 +1,7 @@
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { hasOpenWrite } from '../../../accounts/provider-writes/open-writes.ts';
+import type { Message } from '../message.entity.ts';
+import type { NotNull, RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /* SQL with which an audit compares a folder at the provider with the mirror. */
 
@@ -183,8 +185,7 @@ export async function forgetCandidates(
 }
 
 /** A mirrored message, as far as an audit compares it. */
-export interface AuditedMessage {
-  providerId: string;
+export interface AuditedMessage extends NotNull<RowOf<Message, 'providerId'>> {
   folderIds: readonly string[];
   /** True if it is changing: it has an open provider write, or has vanished from its folder. */
   isOpen: boolean;

@@ -1,13 +1,13 @@
 import type { MessagePrefix } from '../../../providers/port/connector.ts';
 import { columnsOf, idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { type MirrorOwnerIds, removeMessages } from './remove-messages.ts';
+import type { Folder } from '../../folders/folder.entity.ts';
+import type { Message } from '../message.entity.ts';
+import type { MessageFolder } from '../message-folder.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /** A message that was added to a folder. */
-export interface TakenMessage {
-  id: string;
-  threadId: string;
-  draft: boolean;
-}
+export type TakenMessage = RowOf<Folder, 'id'> & RowOf<Message, 'threadId' | 'draft'>;
 
 const ADD_FROM_DUPLICATE = `
   with taken as (
@@ -95,7 +95,7 @@ export async function enterFolders(
 ): Promise<Map<string, string[]>> {
   const entered = new Map<string, string[]>();
   if (memberships.length === 0) return entered;
-  const rows = await sql.query<{ messageId: string; folderId: string }>(ENTER, [
+  const rows = await sql.query<RowOf<MessageFolder, 'messageId' | 'folderId'>>(ENTER, [
     accountId,
     ...columnsOf(memberships, 'messageId', 'folderProviderId', 'date'),
   ]);

@@ -1,6 +1,8 @@
 import type { Address } from '../../../platform/base/text/address.ts';
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import type { MessageMarks } from '../../../providers/port/connector.ts';
+import type { Message, MessageBody } from '../message.entity.ts';
+import type { RowOf, NotNull } from '../../../platform/database/rows/row-of.ts';
 
 /*
  * SQL with which a sync pass reads mirrored messages before it stores a batch. The number of
@@ -8,21 +10,15 @@ import type { MessageMarks } from '../../../providers/port/connector.ts';
  */
 
 /** A message in the mirror. */
-export interface KnownMessage {
-  id: string;
-  /** `null` if the message was written here and is not known to be at the provider yet. */
-  providerId: string | null;
-  threadId: string;
-  date: Date;
-  unread: boolean;
-  starred: boolean;
-  draft: boolean;
+export interface KnownMessage extends RowOf<
+  Message,
+  'id' | 'providerId' | 'threadId' | 'date' | 'unread' | 'starred' | 'draft' | 'messageIdHeader'
+> {
   /** Provider ids of its folders. */
   folderIds: readonly string[];
   /** Our ids of the same folders. */
   folders: readonly string[];
   from: readonly Address[];
-  messageIdHeader: string | null;
 }
 
 /**
@@ -35,12 +31,10 @@ export interface UnplacedMessage extends KnownMessage {
 }
 
 /** The content of a message, as far as it is compared. */
-export interface MessageContents {
-  subject: string;
+export interface MessageContents extends RowOf<Message, 'subject'>, RowOf<MessageBody, 'body'> {
   from: readonly Address[];
   to: readonly Address[];
   cc: readonly Address[];
-  body: string;
   files: readonly { filename: string; size: number }[];
 }
 
@@ -96,7 +90,7 @@ export async function lockKnown(
   providerIds: readonly string[],
 ): Promise<Map<string, KnownMessage>> {
   if (providerIds.length === 0) return new Map();
-  const rows = await sql.query<KnownMessage & { providerId: string }>(KNOWN, [
+  const rows = await sql.query<KnownMessage & NotNull<RowOf<Message, 'providerId'>>>(KNOWN, [
     accountId,
     providerIds,
   ]);
@@ -185,7 +179,10 @@ export async function mirroredIds(
   providerIds: readonly string[],
 ): Promise<Set<string>> {
   if (providerIds.length === 0) return new Set();
-  const rows = await sql.query<{ providerId: string }>(MIRRORED, [accountId, providerIds]);
+  const rows = await sql.query<NotNull<RowOf<Message, 'providerId'>>>(MIRRORED, [
+    accountId,
+    providerIds,
+  ]);
   return new Set(rows.map(({ providerId }) => providerId));
 }
 
@@ -204,6 +201,6 @@ export async function idsInFolder(
   folderProviderId: string,
 ): Promise<string[]> {
   const values = [accountId, folderProviderId];
-  const rows = await sql.query<{ providerId: string }>(KNOWN_IN_FOLDER, values);
+  const rows = await sql.query<NotNull<RowOf<Message, 'providerId'>>>(KNOWN_IN_FOLDER, values);
   return rows.map(({ providerId }) => providerId);
 }

@@ -4,6 +4,8 @@ import { messageWebhook, type NotifiedMessage } from '../message-webhooks.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../../threading/refresh-threads.ts';
 import { deleteEmptyThreads, lockThreads } from '../../threading/store-threads.ts';
+import type { Message } from '../message.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 const REMOVE = `
   delete from message where account_id = $1 and id = any($2::uuid[])
@@ -19,8 +21,7 @@ export interface MirrorOwnerIds {
   applicationId: string;
 }
 
-interface RemovedMessage extends NotifiedMessage {
-  draft: boolean;
+interface RemovedMessage extends NotifiedMessage, RowOf<Message, 'draft'> {
   /** True for a hidden draft. Its deletion is already in the change log. */
   deleting: boolean;
 }

@@ -2,6 +2,8 @@ import type { Address } from '../../../platform/base/text/address.ts';
 import type { Sql } from '../../../platform/database/sql.ts';
 import type { TrackingWish } from '../../tracking/tracker.ts';
 import { peopleOf } from '../filters/people.ts';
+import type { Message } from '../message.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /* SQL of drafts, in the caller's transaction. Drafts are rows of `message`. */
 
@@ -89,10 +91,7 @@ const HIDE = `
     (select t.id from thread t where t.id = thread_id and t.message_count > 0) as "threadId"`;
 
 /** A draft that was hidden for deletion. */
-export interface HiddenDraft {
-  /** `null` if the draft is not at the provider yet. */
-  providerId: string | null;
-  messageIdHeader: string | null;
+export interface HiddenDraft extends RowOf<Message, 'providerId' | 'messageIdHeader'> {
   /** `null` if its thread is hidden because it has no messages. */
   threadId: string | null;
 }
@@ -120,7 +119,7 @@ export async function showDraft(
   id: string,
   at: Date,
 ): Promise<{ threadId: string } | undefined> {
-  return (await sql.query<{ threadId: string }>(SHOW, [accountId, id, at]))[0];
+  return (await sql.query<RowOf<Message, 'threadId'>>(SHOW, [accountId, id, at]))[0];
 }
 
 const STORE_PROVIDER_ID = `

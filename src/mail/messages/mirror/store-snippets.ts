@@ -1,4 +1,6 @@
 import { columnsOf, idsOf, type Sql } from '../../../platform/database/sql.ts';
+import type { Message } from '../message.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 // A draft that is changed meanwhile has another version, and PostgreSQL checks the version again
 // after it has waited for the lock. Bodies of other messages never change.
@@ -30,11 +32,7 @@ const STORE = `
   returning m.id, m.thread_id as "threadId", m.snippet`;
 
 /** A message whose snippet was replaced. */
-export interface MessageSnippet {
-  id: string;
-  threadId: string;
-  snippet: string;
-}
+export type MessageSnippet = RowOf<Message, 'id' | 'threadId' | 'snippet'>;
 
 /**
  * Replaces the snippets of messages that the caller has locked. Clients are not notified: the

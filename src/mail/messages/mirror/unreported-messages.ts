@@ -2,6 +2,8 @@ import { hurryWritesOf } from '../../../accounts/provider-writes/hurried-writes.
 import { hasOpenWriteOf } from '../../../accounts/provider-writes/open-writes.ts';
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { removeMessages } from './remove-messages.ts';
+import type { Message } from '../message.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /*
  * Messages that were sent from here and that the provider has not reported yet (ADR 0119). They
@@ -34,9 +36,7 @@ const UNCOPIED = `${UNREPORTED} and ${expired('$1')} order by m.created_at limit
 // `skip locked` leaves out a message whose copy a sync pass is storing.
 const LOCK = `${UNREPORTED} and m.id = any($1::uuid[]) order by m.id for update of m skip locked`;
 
-interface UnreportedMessage {
-  id: string;
-  accountId: string;
+interface UnreportedMessage extends RowOf<Message, 'id' | 'accountId'> {
   applicationId: string;
 }
 

@@ -27,6 +27,10 @@ import { recordSends } from '../record/send-recording.ts';
 import { SendRoutes, tracesOf } from '../send/send-routes.ts';
 import { SendingPausedError } from '../steer/sending-pause.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
+import type { JobAttempt } from '../../../job-statuses/job-attempt.entity.ts';
+import type { JobStatus } from '../../../job-statuses/job-status.entity.ts';
+import type { OutboxMessage } from '../outbox-message.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /** A message to be sent now, with a single attempt. */
 export interface DirectMessage extends ComposedMessage {
@@ -43,7 +47,7 @@ export interface DirectMessage extends ComposedMessage {
 }
 
 /** Result of a send. */
-export interface DirectResult {
+export interface DirectResult extends RowOf<JobAttempt, 'code' | 'phase'> {
   /**
    * - `pending`: the send is running.
    * - `successful`: at least one recipient has the message.
@@ -52,9 +56,6 @@ export interface DirectResult {
    * - `delayed`: the outcome is unknown and being looked up.
    */
   status: JobState;
-  /** `null` if nothing went wrong. */
-  code: ProviderErrorCode | null;
-  phase: SendPhase | null;
   /** Text of the provider's response. */
   detail: string;
   /** Recipients that have not received the message. */
@@ -325,10 +326,10 @@ export class DirectSends implements OnModuleDestroy {
         const record = ours.length > 0 ? recordSends : recordFencedSends;
         await record(sql, [{ row, ...outcome }], this.clock.now());
       }
-      const [job] = await sql.query<{ status: JobState; refused: RefusedRecipient[] }>(RESULT, [
-        id,
-        accountId,
-      ]);
+      const [job] = await sql.query<RowOf<JobStatus, 'status'> & RowOf<OutboxMessage, 'refused'>>(
+        RESULT,
+        [id, accountId],
+      );
       // A message that was sent stays sent, even if a worker has taken over the row and did not
       // find the message.
       const wasSent = last.result.move?.to === 'successful';

@@ -12,6 +12,8 @@ import { countAttempts, countEnds } from '../send/send-metrics.ts';
 import { recordPauses } from '../steer/sending-pause.ts';
 import { remaining, withRefused } from '../send/send-recipients.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
+import type { OutboxMessage } from '../outbox-message.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 const PROGRESS = `
   update send_job j
@@ -156,12 +158,9 @@ async function withPartlySent(
 ): Promise<readonly JobTransition[]> {
   const failed = moves.filter(({ to }) => to === 'failed').map(({ id }) => id);
   if (failed.length === 0) return moves;
-  const rows = await sql.query<{
-    id: string;
-    recipients: string[];
-    accepted: string[];
-    refused: RefusedRecipient[];
-  }>(PARTLY_ACCEPTED, [failed]);
+  const rows = await sql.query<
+    RowOf<OutboxMessage, 'id' | 'accepted' | 'refused'> & { recipients: string[] }
+  >(PARTLY_ACCEPTED, [failed]);
   if (rows.length === 0) return moves;
   const partly = new Map(rows.map((row) => [row.id, row]));
   const reported = moves.map((move): JobTransition => {

@@ -8,11 +8,13 @@ import {
   ProviderWrites,
 } from '../../../accounts/provider-writes/provider-writes.ts';
 import { removeUnreported } from '../../messages/mirror/unreported-messages.ts';
-import type { SendRoute } from '../../../job-statuses/job-status.ts';
 import { forgetMessageOfJob } from '../../../job-statuses/jobs.ts';
 import type { MailPort } from '../../../providers/port/connector.ts';
 import { currentTraceparent } from '../../../platform/tracing/traceparent.ts';
 import { wakeAfterCommit } from '../../../platform/work/signals.ts';
+import type { OutboxMessage } from '../outbox-message.entity.ts';
+import type { JobStatus } from '../../../job-statuses/job-status.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /** Payload of a job `save_sent_email`. */
 interface Payload {
@@ -20,12 +22,9 @@ interface Payload {
   outboxId: string;
 }
 
-interface SentMessage {
-  mime: Buffer;
-  messageIdHeader: string;
+interface SentMessage
+  extends RowOf<OutboxMessage, 'mime' | 'messageIdHeader'>, RowOf<JobStatus, 'route'> {
   bcc: { email: string }[];
-  /** Route over which it was sent. */
-  route: SendRoute | null;
 }
 
 const READ = `

@@ -28,6 +28,8 @@ import { signalOf, withTimeAfterStop } from './send-signal.ts';
 import { concluded, earlierOutcome, lineOf, sent } from './send-verdict.ts';
 import { SendRoutes, type OpenRoute } from './send-routes.ts';
 import { whilePaused } from './paused-attempt.ts';
+import type { OutboxMessage } from '../outbox-message.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 const ON_HOLD_TOO_LONG =
   'the account was moved to another mailbox after this message was accepted, and its send_at was not changed before the retry limit';
@@ -277,7 +279,10 @@ export class MessageSender {
    */
   #fetch({ id, account }: MessageToSend): Promise<Buffer | undefined> {
     const fetched = this.#fetching.then(async () => {
-      const [row] = await this.database.query<{ mime: Buffer }>(LONG_MIME, [id, account.accountId]);
+      const [row] = await this.database.query<RowOf<OutboxMessage, 'mime'>>(LONG_MIME, [
+        id,
+        account.accountId,
+      ]);
       return row?.mime;
     });
     // The caller receives the error; the next text is loaded in any case.

@@ -11,6 +11,8 @@ import { recordSends } from '../record/send-recording.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
 import { notWaiting, seen, type SeenSend } from './steered-sends.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
+import type { SendJob } from '../send-job.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /** A decision about an unknown outcome. */
 export interface Settlement {
@@ -110,7 +112,7 @@ const SEND_AGAIN = `
   where id = $1 and state = ${ROW_WAITING} returning attempt`;
 
 async function sendAgain(sql: Sql, { id, held }: SeenSend, why: string, at: Date): Promise<void> {
-  const [row] = await sql.query<{ attempt: number }>(SEND_AGAIN, [id]);
+  const [row] = await sql.query<RowOf<SendJob, 'attempt'>>(SEND_AGAIN, [id]);
   if (!row) return;
   const reason = held
     ? ON_HOLD_REASON

@@ -1,5 +1,4 @@
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
-import type { JobState } from '../../../job-statuses/job-status.ts';
 import { reopenQuarantined, transitionJobs } from '../../../job-statuses/jobs.ts';
 import {
   BEING_CHANGED,
@@ -15,6 +14,9 @@ import { cancellationReason } from './cancellation-reason.ts';
 import { ON_HOLD_REASON } from './sends-of-account.ts';
 import { OVERDUE_SECONDS, SINGLE_ATTEMPT_SECONDS } from '../send/send-attempt.ts';
 import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
+import type { JobStatus } from '../../../job-statuses/job-status.entity.ts';
+import type { RowOf, OrNull } from '../../../platform/database/rows/row-of.ts';
+import type { SendJob } from '../send-job.entity.ts';
 
 /*
  * What operators do with messages. All functions run in the caller's transaction and take at most
@@ -22,20 +24,17 @@ import { ROW_WAITING } from '../../../platform/work/queue/row-state.ts';
  */
 
 /** A job of a message, with its queue row if it has one. */
-export interface SeenSend {
-  id: string;
-  accountId: string;
+export interface SeenSend
+  extends
+    RowOf<JobStatus, 'id' | 'accountId' | 'status' | 'reason'>,
+    OrNull<RowOf<SendJob, 'held' | 'ambiguous'>> {
   action: string;
-  status: JobState;
-  reason: string | null;
   /** Whether there is a queue row, and whether this transaction has locked it. */
   queued: boolean;
   locked: boolean;
   /** These are `null` without a locked queue row. */
   running: boolean | null;
   early: boolean | null;
-  held: boolean | null;
-  ambiguous: boolean | null;
   paced: boolean | null;
   /** Whether the request that sends it may still run. */
   inRequest: boolean | null;

@@ -9,6 +9,8 @@ import { Database, type Sql } from '../../../platform/database/sql.ts';
 import { isPassword } from '../password-hash.ts';
 import { OperatorDisabledError } from '../operator.errors.ts';
 import { SESSION_MS } from './session-lifetime.ts';
+import type { Operator } from '../operator.entity.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
 /** A new session, for the cookie of `sessionCookie`. */
 export interface NewSession {
@@ -27,10 +29,7 @@ export interface SigningIn {
 }
 
 /** An operator whose identity is proven. */
-export interface ProvenOperator {
-  id: string;
-  name: string;
-}
+export type ProvenOperator = RowOf<Operator, 'id' | 'name'>;
 
 /** An operator whose password was right. */
 export interface PasswordProof extends ProvenOperator {
@@ -38,8 +37,7 @@ export interface PasswordProof extends ProvenOperator {
   passwordHash: string;
 }
 
-interface OperatorRow extends ProvenOperator {
-  passwordHash: string | null;
+interface OperatorRow extends ProvenOperator, RowOf<Operator, 'passwordHash'> {
   isDisabled: boolean;
 }
 

@@ -2,6 +2,8 @@ import { afterCommit, columnsOf, type Sql } from '../../database/sql.ts';
 import { reportIncident } from '../../logs/incidents.ts';
 import { type AttemptTally, healthAfter, type WebhookHealth } from './delivery-policy.ts';
 import { announceHealth } from './health-events.ts';
+import type { Webhook } from '../webhook.entity.ts';
+import type { RowOf, NotNull } from '../../database/rows/row-of.ts';
 
 // In one statement and ordered by id, so that two workers cannot deadlock. "no key" lets other
 // transactions insert rows that refer to the webhook. A healthy webhook whose deliveries succeeded
@@ -16,11 +18,11 @@ const WRITE_HEALTH = `
   from unnest($1::uuid[], $2::text[], $3::timestamptz[], $4::int[]) h(id, state, failing_since, failures)
   where w.id = h.id`;
 
-interface LockedHealth extends WebhookHealth {
-  id: string;
-  applicationId: string;
-  callbackUrl: string;
-}
+interface LockedHealth
+  extends
+    WebhookHealth,
+    RowOf<Webhook, 'id' | 'applicationId'>,
+    NotNull<RowOf<Webhook, 'callbackUrl'>> {}
 
 /**
  * Updates the health and state of each webhook, in the caller's transaction. Stores an event for

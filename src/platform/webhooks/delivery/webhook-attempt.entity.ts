@@ -27,7 +27,7 @@ const WebhookAttemptSchema = defineEntity({
     /** HTTP status; `null` if there was no response. */
     httpStatus: p.smallint().nullable(),
     /** `delivered`, `retry`, `dropped`. */
-    outcome: p.text(),
+    outcome: p.text().$type<'delivered' | 'retry' | 'dropped'>(),
     /** Why the attempt failed; never contains the response body. */
     detail: p.text().nullable(),
     /**

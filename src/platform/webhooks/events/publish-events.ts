@@ -2,6 +2,8 @@ import { columnsOf, idsOf, type SqlConnection } from '../../database/sql.ts';
 import { lowestWriter } from '../../database/writer-keys.ts';
 import { signals } from '../../work/signals.ts';
 import { wants } from './matching.ts';
+import type { WebhookEvent } from './webhook-event.entity.ts';
+import type { RowOf } from '../../database/rows/row-of.ts';
 
 /*
  * An event gets its number when it is stored and becomes visible when its transaction commits, so a
@@ -72,8 +74,7 @@ const ADVANCE = `
 /** After this many tries the next claim or heartbeat goes on. */
 const MOST_TRIES = 3;
 
-interface Ready {
-  applicationId: string;
+interface Ready extends RowOf<WebhookEvent, 'applicationId'> {
   from: number;
   newest: number;
   /** Number that all open transactions leave final; `null` if there are none. */

@@ -3,7 +3,8 @@ import type { Sql } from '../../database/sql.ts';
 import type { Position } from '../../waiting/cursor.ts';
 import type { NumberedEvent } from '../contents/deltas.ts';
 import { inFeed, previousSeq } from '../events/matching.ts';
-import type { WebhookContent, WebhookState } from '../webhook-state.ts';
+import type { Webhook } from '../webhook.entity.ts';
+import type { RowOf } from '../../database/rows/row-of.ts';
 
 /** Most events that are examined for one page. The page has those that the webhook wants. */
 export const EXAMINED = 2_000;
@@ -11,11 +12,7 @@ export const EXAMINED = 2_000;
 export const MOST_WAITING = 1_000;
 
 /** A webhook whose feed is read. */
-export interface FeedWebhook {
-  state: WebhookState;
-  subscribedAt: Date;
-  content: WebhookContent;
-}
+export type FeedWebhook = RowOf<Webhook, 'state' | 'subscribedAt' | 'content'>;
 
 const WEBHOOK = `
   select state, subscribed_at as "subscribedAt", content from webhook where id = $1 and application_id = $2`;

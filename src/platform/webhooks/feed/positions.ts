@@ -1,5 +1,7 @@
 import type { Sql } from '../../database/sql.ts';
 import type { Position } from '../../waiting/cursor.ts';
+import type { WebhookPosition } from './webhook-position.entity.ts';
+import type { RowOf } from '../../database/rows/row-of.ts';
 
 /** How far the owner of a webhook has acknowledged its events. */
 export interface AcknowledgedPosition {
@@ -15,7 +17,7 @@ export async function readPosition(
   sql: Sql,
   webhookId: string,
 ): Promise<AcknowledgedPosition | null> {
-  type Row = { seq: number; eventAt: Date; acknowledgedAt: Date };
+  type Row = RowOf<WebhookPosition, 'seq' | 'eventAt' | 'acknowledgedAt'>;
   const [row] = await sql.query<Row>(READ, [webhookId]);
   if (!row) return null;
   const { seq, eventAt, acknowledgedAt } = row;

@@ -3,17 +3,15 @@ import { ROW_WAITING } from '../../work/queue/row-state.ts';
 import { wants } from '../events/matching.ts';
 import { isAbout, isDelivered, queuedEvents } from '../events/queued-events.ts';
 import type { EventSelection } from '../events/requeue-events.ts';
-import type { WebhookState } from '../webhook-state.ts';
+import type { Webhook } from '../webhook.entity.ts';
+import type { WebhookEvent } from '../events/webhook-event.entity.ts';
+import type { RowOf } from '../../database/rows/row-of.ts';
 
 /** What a replay needs to know of a webhook. */
-export interface ReplayTarget {
-  id: string;
-  applicationId: string;
-  /** `null` for a pull webhook. */
-  callbackUrl: string | null;
-  state: WebhookState;
-  subscribedAt: Date;
-}
+export type ReplayTarget = RowOf<
+  Webhook,
+  'id' | 'applicationId' | 'callbackUrl' | 'state' | 'subscribedAt'
+>;
 
 const TARGET = `
   select id, application_id as "applicationId", callback_url as "callbackUrl", state, subscribed_at as "subscribedAt"
@@ -64,5 +62,10 @@ export async function readStoredEvent(
   webhookId: string,
   eventId: string,
 ): Promise<{ type: string; running: boolean } | undefined> {
-  return (await sql.query<{ type: string; running: boolean }>(STORED, [webhookId, eventId]))[0];
+  return (
+    await sql.query<RowOf<WebhookEvent, 'type'> & { running: boolean }>(STORED, [
+      webhookId,
+      eventId,
+    ])
+  )[0];
 }

@@ -1,4 +1,6 @@
 import type { Sql } from '../../database/sql.ts';
+import type { AccountGate } from './account-gate.entity.ts';
+import type { RowOf } from '../../database/rows/row-of.ts';
 
 /*
  * The rate gate of an account or a webhook: its rate limit and circuit breaker, one row of
@@ -90,10 +92,9 @@ export async function forgetRateGates(sql: Sql, gateIds: readonly string[]): Pro
 }
 
 /** What currently delays the work of an account. */
-export interface RateGateDelay {
+export interface RateGateDelay extends RowOf<AccountGate, 'stopReason'> {
   /** When the circuit breaker lets rows through again; `null` if it is not stopped now. */
   stoppedUntil: Date | null;
-  stopReason: string | null;
   /** When the last row that waits for its slot will start; `null` if no row waits for a slot. */
   queueUntil: Date | null;
 }

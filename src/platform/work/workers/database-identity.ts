@@ -4,6 +4,8 @@ import type { AppConfig } from '../../config/app-config.ts';
 import { addressOfUrl } from '../../database/database-hosts.ts';
 import { cannotShow } from '../../database/health/timelines.ts';
 import type { Sql } from '../../database/sql.ts';
+import type { Instance } from './instance.entity.ts';
+import type { RowOf } from '../../database/rows/row-of.ts';
 
 /*
  * The identity of the database that an installation uses, and which installation may work on it
@@ -40,11 +42,8 @@ export interface DatabaseIdentity {
 }
 
 /** The identity that the database has recorded. */
-export interface RecordedIdentity {
+export interface RecordedIdentity extends RowOf<Instance, 'confirmedAt' | 'timeline'> {
   place: DatabaseIdentity;
-  confirmedAt: Date;
-  /** Timeline of the server, `null` if no worker could read it. */
-  timeline: number | null;
   /** The identity of a running worker that refuses the database; `null` if none does. */
   refused: DatabaseIdentity | null;
 }

@@ -5,6 +5,8 @@ import { SERVER_COLUMNS, type ServerRow, timelines } from '../../database/health
 import type { QueueTable } from '../queue/dispatcher.ts';
 import { AMBIGUOUS_WAIT_SECONDS, STRAGGLERS_DUE } from '../queue/queue-statements.ts';
 import { ROW_CLAIMED, ROW_WAITING } from '../queue/row-state.ts';
+import type { Instance } from './instance.entity.ts';
+import type { RowOf } from '../../database/rows/row-of.ts';
 
 /*
  * What the first worker does on a database server that was promoted (docs/adr/0127). A standby that
@@ -76,9 +78,7 @@ export async function lostSeconds(sql: Sql, seen: number | null): Promise<number
   return row?.since ? Math.max(0, seen - row.since) : null;
 }
 
-interface RecordedTimeline {
-  timeline: number | null;
-  synchronous: boolean;
+interface RecordedTimeline extends RowOf<Instance, 'timeline' | 'synchronous'> {
   now: Date;
   /** Time of the last commit that came from the old server; `null` after a restart. */
   replayed: Date | null;
