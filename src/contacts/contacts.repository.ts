@@ -37,7 +37,7 @@ export interface ContactFilter {
 export interface ContactAtProvider
   extends ContactRecord, RowOf<Contact, 'providerId' | 'providerContent' | 'deleting'> {}
 
-type Row<T extends ContactRecord> = Omit<T, 'fields'> & { content: ContactFields };
+type Row<T extends ContactRecord> = Omit<T, 'fields'> & RowOf<Contact, 'content'>;
 
 const COLUMNS = `
   c.id, c.account_id as "accountId", c.source, c.content, c.picture, c.warnings,

@@ -4,6 +4,7 @@ import { recordChanges } from '../../platform/changes/change-log.ts';
 import { IS_UNUSED } from './uploads/unused-uploads.ts';
 import type { File } from './file.entity.ts';
 import type { RowOf } from '../../platform/database/rows/row-of.ts';
+import type { Grant } from '../../accounts/grants/grant.entity.ts';
 
 /** Unused uploads are deleted after this time. */
 export const UPLOAD_RETENTION_MS = 7 * 24 * 3_600_000;
@@ -56,7 +57,7 @@ async function expire(sql: Sql, now: Date): Promise<number> {
   const before = firstIdAt(new Date(now.getTime() - UPLOAD_RETENTION_MS));
   const locked = await sql.query<{ id: string }>(LOCK, [before, BATCH]);
   if (locked.length === 0) return 0;
-  const expired = await sql.query<RowOf<File, 'id' | 'accountId'> & { applicationId: string }>(
+  const expired = await sql.query<RowOf<File, 'id' | 'accountId'> & RowOf<Grant, 'applicationId'>>(
     EXPIRE,
     [idsOf(locked)],
   );

@@ -7,8 +7,8 @@ import { lockVersions, storeSnippets } from '../messages/mirror/store-snippets.t
 import { storeThreadSnippets } from '../threading/store-thread-snippets.ts';
 import { replaceDocuments } from './store-document.ts';
 import type { TextBacklog } from './message-search.entity.ts';
-import type { Message } from '../messages/message.entity.ts';
-import type { RowOf } from '../../platform/database/rows/row-of.ts';
+import type { Message, MessageBody } from '../messages/message.entity.ts';
+import type { RowOf, OrNull } from '../../platform/database/rows/row-of.ts';
 
 /** Limits per transaction: number of messages, and bytes of their bodies. */
 const BATCH = 100;
@@ -60,11 +60,10 @@ export const BACKLOG_MESSAGES = `
 const WENT_ON = `update text_backlog set done_date = $2, done_id = $3 where account_id = $1`;
 const DONE = `delete from text_backlog where account_id = $1`;
 
-interface BacklogMessage extends RowOf<
-  Message,
-  'id' | 'date' | 'version' | 'subject' | 'from' | 'to' | 'cc' | 'bcc'
-> {
-  body: string | null;
+interface BacklogMessage
+  extends
+    RowOf<Message, 'id' | 'date' | 'version' | 'subject' | 'from' | 'to' | 'cc' | 'bcc'>,
+    OrNull<RowOf<MessageBody, 'body'>> {
   files: { filename: string }[];
 }
 

@@ -3,15 +3,15 @@ import { Conditions } from '../../platform/database/conditions.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { dayOf } from '../../platform/quotas/quota.ts';
 import { type CountedUse, monthOf, PACE_DAYS } from './api-use.ts';
+import type { Application } from '../../accounts/applications/application.entity.ts';
+import type { ApiUse } from '../../platform/budgets/api-use.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 const DAY_MS = 86_400_000;
 
-type Row = Omit<CountedUse, 'application'> & {
-  id: string;
-  clientId: string;
-  name: string;
-  api: CompanyApi;
-};
+type Row = Omit<CountedUse, 'application'> &
+  RowOf<Application, 'id' | 'clientId' | 'name'> &
+  RowOf<ApiUse, 'api'>;
 
 /** Which entries are read. */
 export interface ListedUse {

@@ -180,7 +180,7 @@ export class FailedAttempts {
       if (until !== undefined && until > now.getTime()) throw tooMany(one, client, until, now);
     }
     const rows = await this.database.query<
-      RowOf<FailedAttempt, 'failures' | 'endsAt'> & { key: string }
+      RowOf<FailedAttempt, 'failures' | 'endsAt'> & Pick<Counted, 'key'>
     >(COUNT, [buffersOf(counted), now, new Date(now.getTime() + WITHIN_MS)]);
     const byKey = new Map(rows.map((row) => [row.key, row]));
     const exceeded = counted.filter(({ key, most }) => (byKey.get(key)?.failures ?? 0) > most);

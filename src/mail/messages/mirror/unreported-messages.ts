@@ -4,6 +4,7 @@ import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { removeMessages } from './remove-messages.ts';
 import type { Message } from '../message.entity.ts';
 import type { RowOf } from '../../../platform/database/rows/row-of.ts';
+import type { Grant } from '../../../accounts/grants/grant.entity.ts';
 
 /*
  * Messages that were sent from here and that the provider has not reported yet (ADR 0119). They
@@ -36,9 +37,7 @@ const UNCOPIED = `${UNREPORTED} and ${expired('$1')} order by m.created_at limit
 // `skip locked` leaves out a message whose copy a sync pass is storing.
 const LOCK = `${UNREPORTED} and m.id = any($1::uuid[]) order by m.id for update of m skip locked`;
 
-interface UnreportedMessage extends RowOf<Message, 'id' | 'accountId'> {
-  applicationId: string;
-}
+type UnreportedMessage = RowOf<Message, 'id' | 'accountId'> & RowOf<Grant, 'applicationId'>;
 
 /**
  * Removes the messages of `hasUncopied` from the mirror, at most 100, in the caller's transaction.

@@ -26,7 +26,6 @@
 --
 -- The first row also has the summary: 4 rows seen, 3 parked, none of them late by this claim.
 with
- 
 oldest as materialized (
   select id, account_id as gate, run_at, due_at, crashes,
     retry_limit_at as deadline, retry_limit_at <= now() as urgent

@@ -127,9 +127,9 @@ function dueRows({ table, gateColumn, deadlineColumn }: QueueTable): string {
 }
 
 /**
- * For each rate gate: at most `max_in_flight` rows, `let_in` rows that its circuit breaker lets in, and
- * `wait_ms`, the delay for rows that the breaker turned away. A stopped breaker lets in no row, and
- * a testing one lets in one row at a time until one reports `well`.
+ * For each rate gate: at most `max_in_flight` rows, `let_in` rows that its circuit breaker lets in,
+ * and `wait_ms`, the delay for rows that the breaker turned away. A stopped breaker lets in no row,
+ * and a testing one lets in one row at a time until one reports `well`.
  *
  * A run that has ended, but whose result is not written yet, does not count for `max_in_flight`.
  * It does count for `let_in`, because its result may be the one that stops the breaker.
