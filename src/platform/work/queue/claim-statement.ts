@@ -199,7 +199,7 @@ function parking({ table, paceMs }: QueueTable): string {
         from turned_away s join pace p on p.account_id = s.gate),
       park as (update ${table} j set run_at = ${its('at', 'slots')} where ${among('slots')}),
       turns as materialized (
-        select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
+        select id, now() + case when crashes = 1 then interval '50 ms' else interval '500 ms' end
                            * ceil(turn / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as at
         from placed where fits and not cleared and not ahead),
       wait_turn as (update ${table} j set run_at = ${its('at', 'turns')} where ${among('turns')})`;
