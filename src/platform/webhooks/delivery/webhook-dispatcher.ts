@@ -56,7 +56,7 @@ const SLOTS = 192;
 const SHARES = { perApplication: 144, slow: 96, slowWithFirst: 144 };
 /** Events that a process has sent and not stored; they are repeated if it dies (ADR 0161). */
 const WINDOW = { events: 200, slowMs: 15 };
-/** Results are written almost at once: until then, their events are repeated if the process dies. */
+/** Results are written almost at once: until then, a death repeats their events. */
 const RESULTS_WAIT_MS = 5;
 /** When a row is tried again whose share is used up, in milliseconds. */
 const SHARE_PAUSE_MS = 1_000;
