@@ -11,6 +11,11 @@ const ACCOUNTS = 50;
 const PER_TRANSACTION = 5;
 const KILL_EVERY_MS = 1_000;
 const HEALTHY_MS = 300_000;
+/** Deliveries whose success is stored twice: a stored one must never be repeated. */
+const STORED_TWICE = `
+  select count(*)::int as n from (
+    select from webhook_attempt where outcome = 'delivered'
+    group by webhook_id, event_id having count(*) > 1) twice`;
 /** A breaker that was stopped for its longest time tests its endpoint five minutes later. */
 const RECOVERY_MS = 400_000;
 
@@ -60,6 +65,7 @@ describe('two servers that are killed every second while they deliver events', (
           deliveries: EVENTS * ENDPOINTS,
           requests: inboxes.reduce((sum, { inbox }) => sum + inbox.requests, 0),
           repeated,
+          repeatedPerKill: Math.round(repeated / fleet.kills),
           repeatedShare: repeated / (EVENTS * ENDPOINTS),
           recordedAfter: seconds(begun, recorded),
           healthyAfter: seconds(begun, delivered),
@@ -70,6 +76,7 @@ describe('two servers that are killed every second while they deliver events', (
         disordered > 0 || gaps > 0 ? [{ name, disordered, gaps }] : [],
       );
       expect(wrong).toEqual([]);
+      expect(await world.count(STORED_TWICE)).toBe(0);
       expect(fleet.kills).toBeGreaterThan(0);
     },
     HEALTHY_MS + RECOVERY_MS + 120_000,

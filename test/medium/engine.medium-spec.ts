@@ -3,7 +3,7 @@ import { Logger } from '@nestjs/common';
 import pg from 'pg';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import type { ClaimedRow } from '../../src/platform/work/queue/dispatcher.ts';
-import { WORKER_LOCKS } from '../../src/platform/work/queue/queue-statements.ts';
+import { rescueStatement, WORKER_LOCKS } from '../../src/platform/work/queue/queue-statements.ts';
 import {
   done,
   type EngineFixture,
@@ -252,6 +252,31 @@ describe('Engine', () => {
     );
     expect(dispatcher.recorded).toEqual([plain, elsewhere]);
     expect(await claimedIds()).toEqual(new Set([marked, suspect]));
+  });
+
+  it('takes over rows of a disconnected worker if they may be repeated and PostgreSQL was not restarted', async () => {
+    const [repeated, restarted, suspect] = await fixture.insertRows(3, newId(), 3_600_000);
+    // No worker counts as dead by its heartbeat, no matter how long this test takes.
+    await sql.query(
+      `insert into worker (id, host, pid, seen_at)
+       values (77, 'gone', 1, now() + interval '1 h'), (78, 'before', 1, pg_postmaster_start_time() - interval '1 s')`,
+    );
+    await sql.query(
+      `update send_job set state = 1, fence = 3, attempt = 1, worker_id = case when id = $1 then 78 else 77 end,
+         crashes = case when id = $2 then 1 else 0 end`,
+      [restarted, suspect],
+    );
+    const { table } = new ProbeDispatcher(1, async (job) => done(job), { repeatable: true });
+    const rescue = rescueStatement([table]) ?? '';
+    const found = await sql.query<{ rows: number }>(rescue, [1]);
+    expect(found).toMatchObject([{ rows: 1 }]);
+    expect(await fixture.rows()).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: repeated, state: 0 }),
+        expect.objectContaining({ id: restarted, state: 1 }),
+        expect.objectContaining({ id: suspect, state: 1 }),
+      ]),
+    );
   });
 
   it('keeps its lock when its heartbeat gets a new connection', async () => {

@@ -76,7 +76,12 @@ export class EngineSteps<J extends ClaimedRow, R> {
 
   /** Runs a claimed row. @throws what its dispatcher throws */
   async run(job: J, lease: Partial<Lease> = {}): Promise<Outcome<R> | null> {
-    return this.dispatcher().run(job, { ...this.lease(job), ...lease }, await this.load(job));
+    const loaded = await this.load(job);
+    try {
+      return await this.dispatcher().run(job, { ...this.lease(job), ...lease }, loaded);
+    } finally {
+      this.dispatcher().afterWriting?.(job);
+    }
   }
 
   /** Like `run`, but an error of the dispatcher becomes an outcome, as in the engine. */

@@ -1,5 +1,6 @@
 import net from 'node:net';
 import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { INestApplicationContext } from '@nestjs/common';
 import { createApp } from '../../src/app/app.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
@@ -29,8 +30,13 @@ export class Inbox {
   gaps = 0;
   /** Events that had arrived before. */
   repeated = 0;
+  /** Milliseconds from the commit of each event to its first arrival. */
+  lateness: number[] = [];
   readonly #ids = new Set<string>();
   readonly #last = new Map<string, number>();
+
+  /** @param committedAt when the event of an object was committed, in milliseconds */
+  constructor(private readonly committedAt: (objectId: string) => number | undefined) {}
 
   take({ body, headers }: ReceivedRequest): void {
     const { deltas } = JSON.parse(body.toString()) as { deltas: Delta[] };
@@ -52,6 +58,8 @@ export class Inbox {
     if ((before ?? null) !== previous) this.gaps += 1;
     this.#last.set(account_id, Math.max(before ?? 0, sequence));
     this.objects.add(id);
+    const committedAt = this.committedAt(id);
+    if (committedAt !== undefined) this.lateness.push(performance.now() - committedAt);
   }
 }
 
@@ -88,6 +96,7 @@ export class WebhookStorm {
   readonly endpoints: Endpoint[] = [];
   readonly #accounts: string[];
   readonly #stored = new Set<string>();
+  readonly #committedAt = new Map<string, number>();
 
   private constructor(
     private readonly app: INestApplicationContext,
@@ -121,7 +130,7 @@ export class WebhookStorm {
           ? `http://127.0.0.1:${await closedPort()}`
           : receiver.origin;
     const webhookId = await createWebhook(this.app, this.application, url);
-    const endpoint = { name, webhookId, receiver, inbox: new Inbox(), broken: way !== undefined };
+    const endpoint = { name, webhookId, receiver, inbox: this.#inbox(), broken: way !== undefined };
     receiver.onRequest = async (received) => {
       if (received.method === 'POST') endpoint.inbox.take(received);
       receiver.received.length = 0;
@@ -129,20 +138,42 @@ export class WebhookStorm {
     this.endpoints.push(endpoint);
   }
 
+  #inbox(): Inbox {
+    return new Inbox((objectId) => this.#committedAt.get(objectId));
+  }
+
   /** Records events in transactions of different length, several at the same time. */
   async record(events: number, perTransaction: number): Promise<void> {
-    const database = this.app.get(Database);
     let left = events;
     const write = async () => {
       while (left > 0) {
         const count = Math.min(left, 1 + Math.floor(Math.random() * perTransaction * 2));
         left -= count;
-        const changes = Array.from({ length: count }, () => this.#change());
-        await database.transaction((sql) => recordChanges(sql, changes));
-        for (const { objectId } of changes) this.#stored.add(objectId);
+        await this.#store(count);
       }
     };
     await Promise.all([write(), write(), write(), write()]);
+  }
+
+  /** Records one event after another at an even pace, each in a transaction of its own. */
+  async recordEvenly(perSecond: number, forMs: number): Promise<void> {
+    const begun = performance.now();
+    const writing: Promise<void>[] = [];
+    for (let passed = 0; passed < forMs; passed = performance.now() - begun) {
+      while (writing.length < (passed / 1000) * perSecond) writing.push(this.#store(1));
+      await delay(5);
+    }
+    await Promise.all(writing);
+  }
+
+  async #store(count: number): Promise<void> {
+    const changes = Array.from({ length: count }, () => this.#change());
+    await this.app.get(Database).transaction(async (sql) => {
+      await recordChanges(sql, changes);
+      // Right before the commit: an event may arrive before this process knows of its commit.
+      for (const { objectId } of changes) this.#committedAt.set(objectId, performance.now());
+    });
+    for (const { objectId } of changes) this.#stored.add(objectId);
   }
 
   #change(): ChangeRecord {
@@ -163,7 +194,7 @@ export class WebhookStorm {
   async mend(url: string): Promise<void> {
     for (const endpoint of this.endpoints.filter(({ broken }) => broken)) {
       const { name, webhookId, receiver } = endpoint;
-      endpoint.inbox = new Inbox();
+      endpoint.inbox = this.#inbox();
       receiver.behave = agreeable;
       // The program cannot change an address; these two receivers begin to listen there.
       await this.app

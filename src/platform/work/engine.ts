@@ -281,6 +281,8 @@ export class Engine
     if (!this.permit.granted) return;
     if (!(await this.#guard.admits(this.#pulse))) return;
     await this.#identity.register(this.#pulse, (id) => this.#guard.registered(this.#pulse, id));
+    // At once: without the lock, others may take over what this process claims.
+    if (this.#identity.id > 0) await this.#identity.acquireLock(this.#pulse);
   }
 
   async #sendHeartbeat(): Promise<void> {

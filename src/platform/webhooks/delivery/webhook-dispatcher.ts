@@ -34,6 +34,7 @@ import {
   tally,
 } from './delivery-results.ts';
 import { DeliveryShares } from './delivery-shares.ts';
+import { DeliveryWindow, type Passage } from './delivery-window.ts';
 import { DeliverySigner } from '../secrets/delivery-signer.ts';
 import { EventContents } from '../contents/event-contents.ts';
 import { insertAttempts } from './delivery.repository.ts';
@@ -53,6 +54,10 @@ import {
 const SLOTS = 192;
 /** Shares of these slots (ADR 0132). */
 const SHARES = { perApplication: 144, slow: 96, slowWithFirst: 144 };
+/** Events that a process has sent and not stored; they are repeated if it dies (ADR 0161). */
+const WINDOW = { events: 200, slowMs: 15 };
+/** Results are written almost at once: until then, a death repeats their events. */
+const RESULTS_WAIT_MS = 5;
 /** When a row is tried again whose share is used up, in milliseconds. */
 const SHARE_PAUSE_MS = 1_000;
 /** Events that are stored within this time are delivered together. */
@@ -91,10 +96,14 @@ export class WebhookDispatcher implements Dispatcher<
     claimSets: 'batch_seq = coalesce(j.batch_seq, j.wanted_seq)',
     endsIf: '(j.wanted_seq is null or j.wanted_seq <= j.batch_seq)',
     breaker: BREAKER,
+    repeatable: true,
   };
   readonly slots = SLOTS;
   readonly claimEveryMs = CLAIM_EVERY_MS;
+  readonly resultsWaitMs = RESULTS_WAIT_MS;
   readonly #shares = new DeliveryShares(SHARES);
+  readonly #window = new DeliveryWindow(WINDOW);
+  readonly #passages = new WeakMap<WebhookDeliveryRow, Passage>();
 
   constructor(
     private readonly egress: EgressClient,
@@ -138,13 +147,17 @@ export class WebhookDispatcher implements Dispatcher<
     if (loaded.state === 'inactive')
       return drop({ row, batch, startedAt, tookMs: 0 }, 'the webhook is inactive');
     if (loaded.state === 'failed') return restUntilActivated(row, startedAt);
-    const mark = monotonicMs();
     const body = await this.#bodyOf(loaded, batch);
-    const answer = await this.#post(loaded, { id: batch.id, body, at: startedAt }, lease.signal);
+    const passage = await this.#window.enter(batch.events.length);
+    this.#passages.set(row, passage);
+    const mark = monotonicMs();
+    const sentAt = this.clock.now();
+    const answer = await this.#post(loaded, { id: batch.id, body, at: sentAt }, lease.signal);
+    passage.answered();
     if (!answer) return null;
     const tookMs = Math.round(monotonicMs() - mark);
     this.#shares.note(row.gateId, tookMs);
-    return concludeAnswer({ row, batch, startedAt, tookMs }, answer, this.clock.now());
+    return concludeAnswer({ row, batch, startedAt: sentAt, tookMs }, answer, this.clock.now());
   }
 
   /** The events with the content that the webhook wants. */
@@ -221,6 +234,10 @@ export class WebhookDispatcher implements Dispatcher<
 
   async beforeWriting(sql: Sql): Promise<void> {
     await endLanes(sql);
+  }
+
+  afterWriting(row: WebhookDeliveryRow): void {
+    this.#passages.get(row)?.left();
   }
 
   async record(

@@ -79,7 +79,7 @@ parked as materialized (
   from turned_away s join pace p on p.account_id = s.gate),
 park_rows as (update send_job j set run_at = (array(select new_run_at from parked))[array_position(array(select id from parked), j.id)] where j.id = any(array(select id from parked))),
 later_suspects as materialized (
-  select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
+  select id, now() + case when crashes = 1 then interval '50 ms' else interval '500 ms' end
                      * ceil(nth_suspect / case when crashes = 1 then 8.0 else 1 end) as new_run_at
   from decided where fits and not cleared and not ahead),
 park_suspects as (update send_job j set run_at = (array(select new_run_at from later_suspects))[array_position(array(select id from later_suspects), j.id)] where j.id = any(array(select id from later_suspects))),

@@ -201,7 +201,7 @@ function parking({ table, paceMs }: QueueTable): string {
         from turned_away s join pace p on p.account_id = s.gate),
       park_rows as (update ${table} j set run_at = ${its('new_run_at', 'parked')} where ${among('parked')}),
       later_suspects as materialized (
-        select id, now() + case when crashes = 1 then interval '200 ms' else interval '500 ms' end
+        select id, now() + case when crashes = 1 then interval '50 ms' else interval '500 ms' end
                            * ceil(nth_suspect / case when crashes = 1 then ${FIRST_SUSPECTS}.0 else 1 end) as new_run_at
         from decided where fits and not cleared and not ahead),
       park_suspects as (update ${table} j set run_at = ${its('new_run_at', 'later_suspects')} where ${among('later_suspects')})`;

@@ -203,6 +203,12 @@ export interface QueueTable {
    */
   noEffectBeforeHandOff?: boolean;
   /**
+   * True if a run may be repeated, even while it still goes on. If its worker loses the connection,
+   * other workers then take the row over at once, unless PostgreSQL has been restarted since. They
+   * need not wait until that worker counts as dead. For queues without hand-offs.
+   */
+  repeatable?: boolean;
+  /**
    * SQL of the time when a row `j` was created. After a failover, rows that were created on the new
    * server need no look-up. Absent: all due rows are looked up.
    */
@@ -244,6 +250,11 @@ export interface Dispatcher<
    */
   readonly claimEveryMs?: number;
   /**
+   * How long the result of a run waits for others while results are being written, in milliseconds.
+   * Default: 40.
+   */
+  readonly resultsWaitMs?: number;
+  /**
    * Maximum number of claimed rows that were not handed off yet. If the worker dies, these rows
    * wait until its death is noticed. Default: `slots`.
    */
@@ -278,6 +289,10 @@ export interface Dispatcher<
    * network.
    */
   record(sql: Sql, settled: readonly Settled<Row, R>[]): Promise<void>;
+  /**
+   * Called after each run, when its result is written or will never be written. Absent: nothing.
+   */
+  afterWriting?(row: Row): void;
   /**
    * Records results of runs whose claims were void when they ended: their worker had stood still
    * and counts as dead, or the database failed over without the claim. Other workers may have

@@ -63,10 +63,7 @@ export class QueueRunner {
   readonly #runs = new Set<Run>();
   readonly #handOffs: HandOffs<Run>;
   readonly #comparison: ClaimComparison;
-  readonly #endings = new Batcher<Ending & { run: Run }>(
-    (items) => outsideSpans(() => this.#settle(items)),
-    SETTLE_BATCH,
-  );
+  readonly #endings: Batcher<Ending & { run: Run }>;
   #active = false;
   #looping: Promise<void> = Promise.resolve();
   /** Whether a claim should follow. */
@@ -97,6 +94,11 @@ export class QueueRunner {
     const { reclaim } = this.#statements;
     this.#comparison = new ClaimComparison(dispatcher.table.queue, work, identity, reclaim);
     this.#pace = new ClaimPace(dispatcher);
+    const { resultsWaitMs: delayMs = SETTLE_BATCH.delayMs } = dispatcher;
+    this.#endings = new Batcher((items) => outsideSpans(() => this.#settle(items)), {
+      ...SETTLE_BATCH,
+      delayMs,
+    });
     this.#log = new Logger(`Queue ${dispatcher.table.queue}`);
   }
 
@@ -158,7 +160,7 @@ export class QueueRunner {
       this.#log.error(
         `row ${run.row.id} did not stop after it was aborted; it goes back to the queue`,
       );
-      this.#runs.delete(run);
+      this.#forget(run);
       this.#comparison.noteEndless(run.row.id);
     }
     if (this.#comparison.isDue) this.#wake();
@@ -346,7 +348,7 @@ export class QueueRunner {
     } catch (error) {
       // Not even the dispatcher could name an outcome. The next comparison gives the row back.
       this.#log.error(error);
-      this.#runs.delete(run);
+      this.#forget(run);
       this.#comparison.doubt();
       endRun(span, this.dispatcher, row, null, error);
     }
@@ -391,11 +393,16 @@ export class QueueRunner {
     return granted;
   }
 
+  #forget(run: Run): void {
+    this.#runs.delete(run);
+    this.dispatcher.afterWriting?.(run.row);
+  }
+
   async #settle(endings: (Ending & { run: Run })[]): Promise<void> {
     const written = await this.#settler.settle(endings);
     this.#ended -= endings.length;
     if (written) countRuns(this.dispatcher.table, endings);
-    for (const { run } of endings) this.#runs.delete(run);
+    for (const { run } of endings) this.#forget(run);
     if (!written) this.#comparison.doubt();
     // A row that did not end may be due again at once.
     if (endings.every(({ outcome }) => outcome?.next.kind === 'done')) this.#freed();

@@ -221,17 +221,19 @@ export const WORKER_LOCKS = 727_004;
  */
 const DISCONNECTED = `
   disconnected as materialized (
-    select w.id from worker w where w.id <> $1 and pg_try_advisory_xact_lock_shared(${WORKER_LOCKS}, w.id))`;
+    select w.id, w.seen_at from worker w where w.id <> $1 and pg_try_advisory_xact_lock_shared(${WORKER_LOCKS}, w.id))`;
 
 /**
  * Rows that disconnected workers have claimed but not handed off. Rows with an earlier death are
- * left to the sweep, which knows how many workers died at the same time.
+ * left to the sweep, which knows how many workers died at the same time. A restart of PostgreSQL
+ * disconnects workers that live: what these have begun is not repeated for that.
  */
-const UNBEGUN =
-  'j.worker_id = any(array(select id from disconnected)) and j.handoff_at is null and j.crashes < 1';
+const unbegun = ({ repeatable }: QueueTable) => `
+  j.worker_id = any(array(select id from disconnected${repeatable ? ' where seen_at > pg_postmaster_start_time()' : ''}))
+  and j.handoff_at is null and j.crashes < 1`;
 
 const harmless = (tables: readonly QueueTable[]) =>
-  tables.filter(({ noEffectBeforeHandOff }) => noEffectBeforeHandOff);
+  tables.filter(({ noEffectBeforeHandOff, repeatable }) => noEffectBeforeHandOff || repeatable);
 
 /**
  * A claimed row whose worker is no longer listed in `worker`. A sweep skipped the row, because a
@@ -276,7 +278,7 @@ export function sweepStatement(tables: readonly QueueTable[]): string {
  */
 export function rescueStatement(tables: readonly QueueTable[]): string | null {
   const parts = harmless(tables).map(
-    ({ table }, index) => `q${index} as (${giveBack(table, UNBEGUN, BLAME)})`,
+    (table, index) => `q${index} as (${giveBack(table.table, unbegun(table), BLAME)})`,
   );
   if (parts.length === 0) return null;
   const names = harmless(tables).map(
@@ -327,9 +329,9 @@ export function beatStatement(tables: readonly QueueTable[], showsServer = true)
     ({ table }) =>
       `exists (select 1 from ${table} j where j.state = ${ROW_CLAIMED} and ${ORPHANED})`,
   );
-  const unbegun = harmless(tables).map(
-    ({ table }) =>
-      `exists (select 1 from ${table} j where j.state = ${ROW_CLAIMED} and ${UNBEGUN})`,
+  const toRescue = harmless(tables).map(
+    (table) =>
+      `exists (select 1 from ${table.table} j where j.state = ${ROW_CLAIMED} and ${unbegun(table)})`,
   );
   // CASE, because AND may evaluate its expensive side first.
   const byLeader = (found: readonly string[]) =>
@@ -347,6 +349,6 @@ export function beatStatement(tables: readonly QueueTable[], showsServer = true)
            exists (select from instance where ${STRAGGLERS_DUE}) as stragglers,
            exists (select 1 from worker where seen_at < now() - interval '${DEAD_AFTER_SECONDS} s') as dead,
            ${byLeader(orphans)} as orphaned,
-           case when exists (select 1 from disconnected) then ${byLeader(unbegun)} else false end as disconnected,
+           case when exists (select 1 from disconnected) then ${byLeader(toRescue)} else false end as disconnected,
            ${next.join(', ')}`;
 }

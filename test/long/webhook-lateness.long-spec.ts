@@ -1,0 +1,2 @@
+import '../support/long-run.ts';
+import '../faults/webhook-lateness.faults-spec.ts';
