@@ -62,6 +62,9 @@ const SURPRISE_PAUSE_MS = 60_000;
 /** Pause of a lane whose workers have died three times, before its next event is tried alone. */
 const POISON_PAUSE_MS = 10_000;
 
+/** Header of deliveries that a replay has caused. */
+const REPLAY = { 'carillon-replay': 'true' };
+
 const NOTHING: Outcome<DeliveryResult> = { next: { kind: 'done' }, result: NO_RESULT };
 
 /**
@@ -84,6 +87,7 @@ export class WebhookDispatcher implements Dispatcher<
       giveUpAt: 'give_up_at',
       fromSeq: 'from_seq',
       batchSeq: 'batch_seq',
+      replay: 'replay',
       traceparent: 'traceparent',
     },
     loading: BATCH_LOADING,
@@ -140,7 +144,8 @@ export class WebhookDispatcher implements Dispatcher<
     if (loaded.state === 'failed') return restUntilActivated(row, startedAt);
     const mark = monotonicMs();
     const body = await this.#bodyOf(loaded, batch);
-    const answer = await this.#post(loaded, { id: batch.id, body, at: startedAt }, lease.signal);
+    const delivery = { id: batch.id, body, at: startedAt, replay: row.replay };
+    const answer = await this.#post(loaded, delivery, lease.signal);
     if (!answer) return null;
     const tookMs = Math.round(monotonicMs() - mark);
     this.#shares.note(row.gateId, tookMs);
@@ -161,10 +166,13 @@ export class WebhookDispatcher implements Dispatcher<
   /** @returns `null` if the process stops before there is an answer */
   async #post(
     webhook: LoadedBatch,
-    { id, body, at }: { id: string; body: Buffer; at: Date },
+    { id, body, at, replay }: { id: string; body: Buffer; at: Date; replay: boolean },
     signal: AbortSignal,
   ): Promise<DeliveryAnswer | null> {
-    const headers = this.signer.headers(webhook, { eventId: id, body, at });
+    const headers = {
+      ...this.signer.headers(webhook, { eventId: id, body, at }),
+      ...(replay ? REPLAY : {}),
+    };
     annotateSpan({ 'carillon.event_id': id });
     try {
       const answer = await this.egress.post(webhook.callbackUrl, body, headers, {
