@@ -398,9 +398,8 @@ describe('the feed of a webhook', () => {
       await results(id, 4);
       const [first, second, ...again] = arrived();
       expect([first?.[1], second?.[1]]).toEqual([undefined, undefined]);
-      expect(again.toSorted()).toEqual(
-        [first?.[0], second?.[0]].map((event) => [event, 'true']).toSorted(),
-      );
+      expect(again.map(([, header]) => header)).toEqual(['true', 'true']);
+      expect(new Set(again.map(([event]) => event))).toEqual(new Set([first?.[0], second?.[0]]));
     });
 
     it('is on failed events that are delivered again, but not if their own attempt was still due', async () => {
