@@ -3,6 +3,7 @@ import http from 'node:http';
 import request from 'supertest';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { Database } from '../../src/platform/database/sql.ts';
+import { endLanes } from '../../src/platform/webhooks/delivery/lane.repository.ts';
 import { pruneWebhookEvidence } from '../../src/platform/webhooks/events/prune-webhook-evidence.ts';
 import { FeedWatch } from '../../src/platform/webhooks/feed/feed-watch.ts';
 import { rowsOf } from '../support/connect.ts';
@@ -350,6 +351,73 @@ describe('the feed of a webhook', () => {
       const answer = await api('post', `/webhooks/${await pull()}/replay`, { failed: true });
       expect(answer.status).toBe(409);
       await receiver.stop();
+    });
+  });
+
+  describe('the header carillon-replay', () => {
+    let receiver: Receiver;
+    beforeEach(async () => {
+      receiver = await Receiver.start();
+    });
+    afterEach(() => receiver.stop());
+
+    const hook = () => createWebhook(server.app, application, `${receiver.origin}/hook`);
+    const replay = (id: string, body: object) => api('post', `/webhooks/${id}/replay`, body);
+    /** What has arrived, in order: the id of each event, and the header. */
+    const arrived = () =>
+      receiver.posted.map(({ headers }) => [headers['webhook-id'], headers['carillon-replay']]);
+    const results = async (id: string, count: number) =>
+      until('the results', async () => {
+        const { body } = await api('get', `/webhooks/${id}/deliveries`);
+        return (body as unknown[]).length === count;
+      });
+
+    it('is on each attempt of a replay, with the id of the event, and on no first delivery', async () => {
+      const id = await hook();
+      await record();
+      await results(id, 1);
+      const [[event] = []] = arrived();
+      receiver.answers.push({ status: 503, headers: { 'retry-after': '1' } });
+      await replay(id, { event_id: event });
+      await results(id, 3);
+      expect(arrived()).toEqual([
+        [event, undefined],
+        [event, 'true'],
+        [event, 'true'],
+      ]);
+      await record();
+      await results(id, 4);
+      expect(arrived()[3]?.[1]).toBeUndefined();
+    });
+
+    it('is on the events of a span', async () => {
+      const id = await hook();
+      await record(2);
+      await results(id, 2);
+      await replay(id, { since: Math.floor(Date.now() / 1000) - 3600 });
+      await results(id, 4);
+      const [first, second, ...again] = arrived();
+      expect([first?.[1], second?.[1]]).toEqual([undefined, undefined]);
+      expect(again.map(([, header]) => header)).toEqual(['true', 'true']);
+      expect(new Set(again.map(([event]) => event))).toEqual(new Set([first?.[0], second?.[0]]));
+    });
+
+    it('is on failed events that are delivered again, but not if their own attempt was still due', async () => {
+      const id = await hook();
+      receiver.answers.push({ status: 500 }, { status: 410 });
+      await record();
+      await results(id, 1);
+      await replay(id, { failed: true });
+      await results(id, 2);
+      expect(arrived().map(([, header]) => header)).toEqual([undefined, undefined]);
+      await server.app.get(Database).transaction(async (sql) => {
+        await endLanes(sql);
+        await sql.query('delete from hook_job where webhook_id = $1', [id]);
+        await sql.query(`update webhook set state = 'active' where id = $1`, [id]);
+      });
+      expect((await replay(id, { failed: true })).body).toMatchObject({ queued: 1 });
+      await results(id, 3);
+      expect(arrived()[2]?.[1]).toBe('true');
     });
   });
 

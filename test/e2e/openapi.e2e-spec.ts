@@ -264,6 +264,9 @@ describe('OpenAPI document', () => {
       const { example } = schemas[name] as { example?: object };
       expect(example).toMatchObject({ deltas: [{ type: trigger }] });
       expect([name, api.faultsOfSchema(name, example)]).toEqual([name, []]);
+      expect(webhooks?.[trigger]).toMatchObject({
+        post: { parameters: [{ name: 'carillon-replay', in: 'header' }] },
+      });
       const other = JSON.parse(JSON.stringify(example).replaceAll(trigger, 'x.y')) as unknown;
       expect(api.faultsOfSchema(name, other)).not.toEqual([]);
     }

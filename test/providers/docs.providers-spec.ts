@@ -5,6 +5,9 @@ import {
   createOpenApiDocument,
 } from '../../src/app/openapi/document.ts';
 import { operationsOf } from '../../src/app/openapi/operations-of.ts';
+import { schemaName } from '../../src/app/openapi/webhooks/webhook-operations.ts';
+import { PAYLOADS } from '../../src/platform/webhooks/payloads/payloads.ts';
+import { TRIGGERS } from '../../src/platform/webhooks/webhook-state.ts';
 import { accessibilityFaults } from '../support/accessibility.ts';
 import { startBrowser } from '../support/mail-servers/browser.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
@@ -73,6 +76,27 @@ describeWith(['chromium'], 'the documentation in Chromium', () => {
       expect(missing).toEqual([]);
     };
     await visit(path, check, { javaScriptEnabled: false });
+  });
+
+  it('shows each trigger of webhooks at /docs with its text, its schema and an example', async () => {
+    const check = async (page: Page) => {
+      await page
+        .getByRole('navigation', { name: 'Groups' })
+        .getByRole('link', { name: 'triggers' })
+        .click();
+      for (const trigger of TRIGGERS) {
+        const part = page.locator('article', {
+          has: page.getByRole('heading', { name: trigger, exact: true }),
+        });
+        const text = await part.innerText();
+        expect(text).toContain(PAYLOADS[trigger].summary.replaceAll('`', ''));
+        expect(text).toContain(`"type": "${trigger}"`);
+        const schema = part.getByRole('link', { name: schemaName(trigger), exact: true });
+        const target = (await schema.getAttribute('href')) ?? '';
+        await page.locator(target).getByText('deltas[].object_data', { exact: true }).waitFor();
+      }
+    };
+    expect(await visit('/docs', check, { javaScriptEnabled: false })).toEqual([]);
   });
 
   it.each([WIDE, NARROW])('keeps the list of groups in the window %j', async (viewport) => {

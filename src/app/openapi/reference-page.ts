@@ -2,14 +2,24 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { html, type Html, type HtmlValue } from '../../platform/pages/html.ts';
 import { operationsOf } from './operations-of.ts';
 import type { Media, Operation, Parameter } from './operations.ts';
-import { fieldsOf, inline, prose, row, schemaAnchor, typeOf } from './reference-schemas.ts';
+import {
+  example,
+  fieldsOf,
+  inline,
+  prose,
+  row,
+  schemaAnchor,
+  typeOf,
+} from './reference-schemas.ts';
+import { triggersPart } from './reference-triggers.ts';
 import { resolved, type Schemas } from './schemas.ts';
 
 type Listed = ReturnType<typeof operationsOf>[number];
 
 /**
  * Everything that a document says, as one page without JavaScript: a list of groups, each operation
- * with its parameters, body, example and responses, and each schema with its fields.
+ * with its parameters, body, example and responses, each trigger of webhooks, and each schema with
+ * its fields.
  * @param tryAt path of the page on which operations can be tried
  */
 export function reference(document: OpenAPIObject, tryAt: string): Html {
@@ -20,10 +30,12 @@ export function reference(document: OpenAPIObject, tryAt: string): Html {
     description,
     operations: operations.filter(({ operation }) => operation.tags.includes(name)),
   }));
+  const triggers = triggersPart(document);
   return html`<nav aria-label="Groups">
       <ul>
         <li><a href="#about">About</a></li>
         ${groups.map(({ name }) => html`<li><a href="#${groupAnchor(name)}">${name}</a></li> `)}
+        ${triggers && html`<li><a href="#triggers">triggers</a></li>`}
         <li><a href="#schemas">Schemas</a></li>
       </ul>
     </nav>
@@ -36,6 +48,7 @@ export function reference(document: OpenAPIObject, tryAt: string): Html {
             ${prose(description)}${listed.map((one) => operationPart(one, name, schemas, tryAt))}
           </section>`,
       )}
+      ${triggers}
       <section id="schemas">
         <h2>Schemas</h2>
         ${Object.entries(schemas).map(
@@ -107,11 +120,4 @@ function bodyTypes(content: Record<string, Media>): HtmlValue {
   return Object.entries(content).map(([type, { schema = {} }]) =>
     type === 'application/json' ? typeOf(schema) : type,
   );
-}
-
-function example(value: unknown): HtmlValue {
-  if (value === undefined) return null;
-  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
-  // Keeps the line breaks of the text, which formatting of this template would not.
-  return html`<pre>${text}</pre>`;
 }

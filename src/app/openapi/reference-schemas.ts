@@ -64,3 +64,11 @@ function partsOf(field: Schema): [suffix: string, part: Schema][] {
   if (items) return partsOf(items).map(([suffix, part]) => [`[]${suffix}`, part]);
   return field.properties ? [['', field], ...choices] : choices;
 }
+
+/** An example as text: JSON, unless it is a text itself. Nothing if there is none. */
+export function example(value: unknown): HtmlValue {
+  if (value === undefined) return null;
+  const text = typeof value === 'string' ? value : JSON.stringify(value, null, 2);
+  // Keeps the line breaks of the text, which formatting of this template would not.
+  return html`<pre>${text}</pre>`;
+}

@@ -2,6 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { z, type ZodType } from 'zod';
 import { SUMMARY_FIELDS } from '../../../deltas/event-objects.ts';
 import { type Trigger, TRIGGERS } from '../../../platform/webhooks/webhook-state.ts';
+import type { Parameter } from '../operations.ts';
 import type { Schema, Schemas } from '../schemas.ts';
 import { exampleDelivery, objectOf } from '../../../platform/webhooks/payloads/example-delivery.ts';
 import { type Payload, PAYLOADS } from '../../../platform/webhooks/payloads/payloads.ts';
@@ -21,6 +22,15 @@ const NUMBERS: Readonly<Record<string, Schema>> = {
     description:
       'Number of the previous event of this webhook and account; null if none is stored. If it is not the last one that you have, you have missed an event',
   },
+};
+
+const REPLAY_HEADER: Parameter = {
+  name: 'carillon-replay',
+  in: 'header',
+  description:
+    'Present if you or an operator had the event sent again (`POST /a/{client_id}/webhooks/{id}/replay`); its `event_id` is the same as before',
+  schema: { type: 'string', enum: ['true'] },
+  example: 'true',
 };
 
 const EXAMPLE_NUMBERS = {
@@ -61,6 +71,7 @@ function operationOf(trigger: Trigger, schema: string): object {
     description:
       'Sent to the `callback_url` of webhooks with this trigger. A webhook with several triggers can get events of all of them in one delivery.',
     security: [],
+    parameters: [REPLAY_HEADER],
     requestBody: { required: true, content: { 'application/json': content } },
     responses: {
       '2XX': { description: 'You have received the event' },

@@ -15,9 +15,10 @@ export interface WebhookDeliveryRow extends ClaimedRow {
   /** The event to deliver again; for a lane, its account. */
   subjectId: string;
   giveUpAt: Date;
-  /** `WebhookDelivery`; `null`: the row is no lane. */
+  /** As in `WebhookDelivery`. `null`: the row is no lane. */
   fromSeq: number | null;
   batchSeq: number | null;
+  replay: boolean;
 }
 
 /** Whether a row is a lane: it delivers the events of one account to one webhook in order. */

@@ -34,6 +34,11 @@ const HookJobSchema = defineEntity({
     batchSeq: p.bigint('number').nullable(),
     /** Number of the last event that the lane has to deliver. */
     wantedSeq: p.bigint('number').nullable(),
+    /**
+     * Whether the row was made by a replay: its deliveries have the header `carillon-replay`. Never
+     * true for a lane.
+     */
+    replay: p.boolean().default(false),
     ...tracedColumns,
   },
 });

@@ -67,6 +67,9 @@ const SURPRISE_PAUSE_MS = 60_000;
 /** Pause of a lane whose workers have died three times, before its next event is tried alone. */
 const POISON_PAUSE_MS = 10_000;
 
+/** Header of deliveries that a replay has caused. */
+const REPLAY = { 'carillon-replay': 'true' };
+
 const NOTHING: Outcome<DeliveryResult> = { next: { kind: 'done' }, result: NO_RESULT };
 
 /**
@@ -89,6 +92,7 @@ export class WebhookDispatcher implements Dispatcher<
       giveUpAt: 'give_up_at',
       fromSeq: 'from_seq',
       batchSeq: 'batch_seq',
+      replay: 'replay',
       traceparent: 'traceparent',
     },
     loading: BATCH_LOADING,
@@ -152,7 +156,8 @@ export class WebhookDispatcher implements Dispatcher<
     this.#passages.set(row, passage);
     const mark = monotonicMs();
     const sentAt = this.clock.now();
-    const answer = await this.#post(loaded, { id: batch.id, body, at: sentAt }, lease.signal);
+    const delivery = { id: batch.id, body, at: sentAt, replay: row.replay };
+    const answer = await this.#post(loaded, delivery, lease.signal);
     passage.answered();
     if (!answer) return null;
     const tookMs = Math.round(monotonicMs() - mark);
@@ -174,10 +179,13 @@ export class WebhookDispatcher implements Dispatcher<
   /** @returns `null` if the process stops before there is an answer */
   async #post(
     webhook: LoadedBatch,
-    { id, body, at }: { id: string; body: Buffer; at: Date },
+    { id, body, at, replay }: { id: string; body: Buffer; at: Date; replay: boolean },
     signal: AbortSignal,
   ): Promise<DeliveryAnswer | null> {
-    const headers = this.signer.headers(webhook, { eventId: id, body, at });
+    const headers = {
+      ...this.signer.headers(webhook, { eventId: id, body, at }),
+      ...(replay ? REPLAY : {}),
+    };
     annotateSpan({ 'carillon.event_id': id });
     try {
       const answer = await this.egress.post(webhook.callbackUrl, body, headers, {

@@ -5,7 +5,10 @@
  * @param event alias of a row with `application_id` and `type`, as `webhook_event` has them
  */
 export const subscribes = (webhook: string, event: string): string =>
-  `${webhook}.application_id = ${event}.application_id and ${event}.type = any(${webhook}.triggers)`;
+  `${webhook}.application_id = ${event}.application_id and ${triggers(webhook, event)}`;
+
+const triggers = (webhook: string, event: string): string =>
+  `${event}.type = any(${webhook}.triggers)`;
 
 /** SQL condition: the filters of a webhook compare more than the account of an event. */
 export const filtersObjects = (webhook: string): string =>
@@ -19,7 +22,11 @@ export const filtersObjects = (webhook: string): string =>
  *   `from_domains`, as `webhook_event` has them
  */
 export const wants = (webhook: string, event: string): string => `
-  ${subscribes(webhook, event)}
+  ${webhook}.application_id = ${event}.application_id and ${matches(webhook, event)}`;
+
+/** The same for an event of the webhook's application. */
+const matches = (webhook: string, event: string): string => `
+  ${triggers(webhook, event)}
   and (${webhook}.filter_accounts is null or ${event}.account_id = any(${webhook}.filter_accounts))
   and (${webhook}.filter_folders is null or ${event}.folders && ${webhook}.filter_folders)
   and (${webhook}.filter_domains is null or ${event}.from_domains && ${webhook}.filter_domains)`;
@@ -38,16 +45,30 @@ export const scopesAllow = (account: string, scopes: string): string => `
                and coalesce(g.granted_scope && string_to_array(${scopes}, ','), true))))`;
 
 /**
+ * How long a transaction takes at most between its beginning, which dates its events, and their
+ * numbering. If an event is older than that, so are all events with lower numbers.
+ */
+const ORDERS_DIFFER = `interval '5 minutes'`;
+
+// Triggers are compared in the index `webhook_event_of_account`, so events of other triggers are
+// not read. The application, or a lowest number, must not be a condition: PostgreSQL would then
+// choose the index of the application, and read the events of all accounts.
+/**
  * SQL of the number of the previous event of the same account that a webhook wants; `null` if none
  * is stored.
  * @param webhook alias of a row of `webhook`
- * @param event alias of a row of `webhook_event`
+ * @param event alias of a row of `webhook_event` of the same application
  */
 export const previousSeq = (webhook: string, event: string): string => `
-  (select previous.seq from webhook_event previous
-   where previous.account_id = ${event}.account_id and previous.seq < ${event}.seq
-     and previous.created_at >= ${webhook}.subscribed_at and ${wants(webhook, 'previous')}
-   order by previous.seq desc limit 1)`;
+  (select case when newest.wanted then newest.seq when newest.created_at >= ${webhook}.subscribed_at - ${ORDERS_DIFFER} then (
+     select previous.seq from webhook_event previous
+     where previous.account_id = ${event}.account_id and previous.seq < newest.seq
+       and previous.created_at >= ${webhook}.subscribed_at and ${matches(webhook, 'previous')}
+     order by previous.seq desc limit 1) end
+   from (select n.seq, n.created_at, n.created_at >= ${webhook}.subscribed_at and ${matches(webhook, 'n')} as wanted
+         from webhook_event n
+         where n.account_id = ${event}.account_id and n.seq < ${event}.seq and n.type = any(${webhook}.triggers)
+         order by n.seq desc limit 1) newest)`;
 
 /**
  * Beginning of the type of a test event; the id of the one webhook whose feed has it follows. No

@@ -5,12 +5,13 @@ import { wants } from './matching.ts';
 import { isAbout, isDelivered, queuedEvents } from './queued-events.ts';
 
 /**
- * Makes the queued deliveries of `wanted` events due at once, and queues the others. Rows are
- * locked in the order of their ids (docs/adr/0004). With `on conflict do update`, PostgreSQL would
- * lock them in the order of their events. It would also lock rows that a worker has claimed. A lane
- * becomes due as a whole.
+ * Makes the queued deliveries of `wanted` events due at once, and queues the others, as replays if
+ * the SQL expression `isReplay` is true. Deliveries that were queued already stay what they are.
+ * Rows are locked in the order of their ids (docs/adr/0004). With `on conflict do update`,
+ * PostgreSQL would lock them in the order of their events. It would also lock rows that a worker
+ * has claimed. A lane becomes due as a whole.
  */
-const QUEUED_AT_ONCE = `
+const queuedAtOnce = (isReplay: string): string => `
   known as materialized (
     select q.row_id as id, q.event_id from ${queuedEvents('$1')} q where q.event_id in (select id from wanted)),
   waiting as materialized (
@@ -19,8 +20,8 @@ const QUEUED_AT_ONCE = `
     update hook_job set run_at = now(), give_up_at = now() + interval '76 hours', attempt = 0
     where id = any(array(select id from waiting))),
   queued as (
-    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at)
-    select gen_random_uuid(), id, $1, now(), now(), now() + interval '76 hours' from wanted
+    insert into hook_job (id, event_id, webhook_id, run_at, due_at, give_up_at, replay)
+    select gen_random_uuid(), id, $1, now(), now(), now() + interval '76 hours', ${isReplay} from wanted
     where id not in (select event_id from known)
     on conflict (webhook_id, event_id) do nothing
     returning event_id),
@@ -35,7 +36,7 @@ const REQUEUE = `
       and ($6::uuid is null or e.id < $6)
       and (not $7 or exists (select from webhook_attempt a where a.webhook_id = w.id and ${isAbout('a', 'e')}))
     order by e.id limit $3),
-  ${QUEUED_AT_ONCE}
+  ${queuedAtOnce('$5')}
   select count(*)::int as count, max(id::text) as last, (select count(*) from all_queued)::int as queued
   from wanted`;
 
@@ -101,7 +102,7 @@ const REQUEUE_ONE = `
   with wanted as materialized (
     select e.id from webhook w join webhook_event e on e.application_id = w.application_id
     where w.id = $1 and e.id = $2),
-  ${QUEUED_AT_ONCE}
+  ${queuedAtOnce('true')}
   select 1 from all_queued`;
 
 /**

@@ -101,9 +101,12 @@ export interface FeedRows {
 /**
  * SQL of the next events of an application; $1 application, $2 and $3 after and up to which number.
  */
-const NEXT_EVENTS = `
-  select e.* from webhook_event e
+const nextEvents = (columns: string): string => `
+  select ${columns} from webhook_event e
   where e.application_id = $1 and e.seq > $2 and e.seq <= $3 order by e.seq`;
+const NEXT_EVENTS = nextEvents('e.*');
+/** The same, but only the numbers, which are in the index. */
+const NEXT_NUMBERS = nextEvents('e.seq');
 
 // The limit of the inner query bounds what is examined, however few events the webhook wants. Only
 // the first event of each account needs a look-up of the previous one.
@@ -120,9 +123,10 @@ const PAGE = `
   chosen as (
     select * from sized where before < $6),
   last as (
-    select seq, created_at from (${NEXT_EVENTS} limit ${EXAMINED}) e
-    where (select count(*) from chosen) < $5 and (select count(*) from chosen) = (select count(*) from page)
-    order by e.seq desc limit 1)
+    select e.seq, e.created_at from webhook_event e
+    where e.application_id = $1 and (select count(*) from chosen) < $5
+      and (select count(*) from chosen) = (select count(*) from page)
+      and e.seq = (select max(x.seq) from (${NEXT_NUMBERS} limit ${EXAMINED}) x))
   select c.id, c.seq, c.created_at as at, c.body,
     case when c.account_id is null then null when c.previous is not null then c.previous
       else (select ${previousSeq('w', 'c')} from webhook w where w.id = $4) end as "previousSeq",
