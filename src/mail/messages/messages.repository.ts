@@ -14,7 +14,8 @@ const MESSAGES = {
   columns: MESSAGE_COLUMNS,
   bytes: MESSAGE_BYTES,
   items: {
-    from: 'message m left join message_body b on b.message_id = m.id',
+    from: 'message m',
+    with: 'left join message_body b on b.message_id = m.id',
     fields: 'm.*, b.body, b.warnings',
     id: 'm.id',
     orderBy: 'm.date desc, m.id desc',
