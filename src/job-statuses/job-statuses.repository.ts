@@ -63,10 +63,14 @@ const COLUMNS = `
   s.id, s.account_id as "accountId", s.action, s.object, s.object_id as "objectId", s.status, s.reason,
   s.send_at as "sendAt", s.original_send_at as "originalSendAt", s.retry_limit_at as "retryLimitAt",
   s.message_id as "messageId", s.thread_id as "threadId", s.route, s.created_at as "createdAt",
-  m.content`;
+  s.content`;
 const CONTENT = 'left join outbox_message m on m.id = s.id';
+/** What is read of a job and its message, if it has one. All have the alias `s` afterwards. */
+const FIELDS = 's.*, m.content, m.envelope, m.accepted, m.refused';
 
-const FIND = `select ${COLUMNS} from job_status s ${CONTENT} where s.id = $1 and s.account_id = $2`;
+const findText = (columns: string) => `
+  select ${columns} from (select ${FIELDS} from job_status s ${CONTENT}) s where s.id = $1 and s.account_id = $2`;
+const FIND = findText(COLUMNS);
 // The next attempt may have been moved since the last one ended. While the rate gate of the account
 // is closed, only an attempt at the deadline is made. An ended job has no next attempt.
 const NEXT_AT = `
@@ -81,11 +85,11 @@ const NEXT_AT = `
 // A sent message was accepted by every recipient that did not refuse it, so ordinary messages
 // store no list of their own.
 const RECIPIENTS = `
-  json_build_object('refused', m.refused, 'accepted',
+  json_build_object('refused', s.refused, 'accepted',
     case when s.status = 'successful' then to_json(array(
-      select r from jsonb_array_elements_text(m.envelope -> 'recipients') with ordinality x(r, n)
-      where lower(r) not in (select lower(f ->> 'email') from jsonb_array_elements(m.refused) f) order by n))
-    else to_json(m.accepted) end)`;
+      select r from jsonb_array_elements_text(s.envelope -> 'recipients') with ordinality x(r, n)
+      where lower(r) not in (select lower(f ->> 'email') from jsonb_array_elements(s.refused) f) order by n))
+    else to_json(s.accepted) end)`;
 
 /** What `view=expanded` adds. Times are Unix milliseconds, because JSON has no times. */
 const DETAILS = `
@@ -93,13 +97,19 @@ const DETAILS = `
      'endedAt', ${millis('a.ended_at')}, 'outcome', a.outcome, 'route', a.route, 'phase', a.phase, 'code', a.code,
      'detail', a.detail, 'nextAt', ${millis(NEXT_AT)}, 'rule', a.rule) order by a.attempt, a.id), '[]')
    from job_attempt a where a.job_id = s.id) as attempts,
-  case when m.id is not null then ${RECIPIENTS} end as recipients`;
+  case when s.content is not null then ${RECIPIENTS} end as recipients`;
 const DETAIL_BYTES = `
   coalesce((select sum(coalesce(octet_length(a.detail), 0) + 300) from job_attempt a where a.job_id = s.id), 0)`;
 // The MIME text is about as long as the content, and PostgreSQL knows its length without reading
 // it.
-const CONTENT_BYTES = `coalesce((select octet_length(o.mime) from outbox_message o where o.id = s.id), 0)`;
-const FIND_EXPANDED = `select ${COLUMNS}, ${DETAILS} from job_status s ${CONTENT} where s.id = $1 and s.account_id = $2`;
+const CONTENT_BYTES = 'coalesce(octet_length(m.mime), 0)';
+const FIND_EXPANDED = findText(`${COLUMNS}, ${DETAILS}`);
+
+const LISTED = {
+  from: 'job_status s',
+  id: 's.id',
+  orderBy: 's.id desc',
+};
 
 /** Reads job statuses. Only `jobs.ts` writes them. */
 @Injectable()
@@ -128,11 +138,9 @@ export class JobStatusesRepository {
     if (actions) conditions.add(`s.action = any(${conditions.value(actions)}::text[])`);
     const listing = await runListing<StoredJobRow>(this.database, {
       columns: expanded ? `${COLUMNS}, ${DETAILS}` : COLUMNS,
-      from: 'job_status s',
-      joins: CONTENT,
-      id: 's.id',
+      ...LISTED,
+      items: { ...LISTED, with: CONTENT, fields: FIELDS },
       bytes: expanded ? `${CONTENT_BYTES} + ${DETAIL_BYTES}` : CONTENT_BYTES,
-      orderBy: 's.id desc',
       conditions,
       page,
       view: expanded ? undefined : view,

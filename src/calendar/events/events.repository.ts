@@ -16,12 +16,19 @@ import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
 const COLUMNS = selected(RECORD_FIELDS);
 
 /**
- * Size of an event in bytes. Reminders and participants can have megabytes, and the length of JSON
- * is known only after PostgreSQL has read it.
+ * The length of JSON, which PostgreSQL only knows after it has written it out. JSON that is stored
+ * with at most 2 kB, and not compressed, counts as nothing: measuring it takes a tenth of the time
+ * of a page.
  */
-const BYTES = `
-  octet_length(e.title) + octet_length(e.description) + octet_length(e.location) + octet_length(e.notifications::text) + octet_length(e.participants::text)
-  + coalesce(octet_length(e.recurrence::text), 0)`;
+const jsonBytes = (column: string) =>
+  `case when pg_column_size(${column}) > 2000 or pg_column_compression(${column}) is not null
+    then octet_length(${column}::text) else 0 end`;
+
+/** Size of an event in bytes. Reminders and participants can have megabytes. */
+const BYTES = [
+  ...['title', 'description', 'location'].map((text) => `octet_length(e.${text})`),
+  ...['notifications', 'participants', 'recurrence'].map((json) => jsonBytes(`e.${json}`)),
+].join(' + ');
 
 /** The events of a calendar that is being deleted are not shown. All of them are cancelled. */
 const SHOWN = `not exists (select 1 from calendar d where d.id = e.calendar_id and d.deleting)`;

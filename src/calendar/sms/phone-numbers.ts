@@ -1,4 +1,10 @@
-import { parsePhoneNumberFromString } from 'libphonenumber-js/max';
+import { whenNeeded } from '../../platform/base/when-needed.ts';
+
+/** The plans of all countries take 2.4 MB. */
+const library = whenNeeded(
+  import.meta.url,
+  (require) => require('libphonenumber-js/max') as typeof import('libphonenumber-js/max'),
+);
 
 /** Kinds of numbers that cost the sender more than other numbers of their country. */
 const COSTLY: Readonly<Record<string, string>> = {
@@ -17,7 +23,7 @@ const COSTLY: Readonly<Record<string, string>> = {
  * @returns `null` if texts may be sent to the number
  */
 export function phoneRefusal(number: string, countries: readonly string[]): string | null {
-  const parsed = parsePhoneNumberFromString(number);
+  const parsed = library().parsePhoneNumberFromString(number);
   const costly = COSTLY[parsed?.getType() ?? ''];
   if (costly !== undefined) return costly;
   // The library knows no number of an unassigned calling code.

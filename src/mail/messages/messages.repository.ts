@@ -7,7 +7,7 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findFolders } from '../folders/find-folders.ts';
 import { MESSAGE_BYTES, MESSAGE_COLUMNS } from './filters/message-columns.ts';
 import { selectMessages } from './filters/message-conditions.ts';
-import { countByThreads } from './filters/message-counts.ts';
+import { countMessages } from './filters/message-counts.ts';
 import type { MessageListRequest, StoredMessage } from './filters/message-filter.ts';
 import type { Message } from './message.entity.ts';
 import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
@@ -16,7 +16,8 @@ const MESSAGES = {
   columns: MESSAGE_COLUMNS,
   bytes: MESSAGE_BYTES,
   items: {
-    from: 'message m left join message_body b on b.message_id = m.id',
+    from: 'message m',
+    with: 'left join message_body b on b.message_id = m.id',
     fields: 'm.*, b.body, b.warnings',
     id: 'm.id',
     orderBy: 'm.date desc, m.id desc',
@@ -47,9 +48,7 @@ export class MessagesRepository {
   ): Promise<Listing<StoredMessage>> {
     const folders = await findFolders(this.database, accountId, filter);
     const counted =
-      view === 'count'
-        ? await countByThreads(this.database, accountId, filter, folders.notIn)
-        : undefined;
+      view === 'count' ? await countMessages(this.database, accountId, filter, folders) : undefined;
     if (counted !== undefined) return { view: 'count', count: counted };
     const selection = selectMessages(accountId, filter, folders);
     // Only a statement whose single parameter is the account has a plan that suits every value, so

@@ -24,8 +24,10 @@ export type Listing<T> =
 
 /** Where the items of a page are read. */
 interface ItemsSource {
-  /** Table with its alias, for example `message m`, or several joined tables. */
+  /** Table with its alias, for example `message m`. */
   from: string;
+  /** Joins of further tables to it that have one row for each item at most. Default: none. */
+  with?: string;
   /** Column of the id, for example `m.id`. */
   id: string;
   orderBy: string;
@@ -100,14 +102,22 @@ export async function runListing<T extends object>(
   }
   const most = PREPARED_ITEMS.find((items) => page.offset + page.limit <= items);
   const options = { prepared: prepared && most !== undefined };
-  const ids = idsText(query, where, options.prepared ? most : undefined);
+  const limit = `limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)}`;
+  const pageOf: PageText = (what) => {
+    const ordered = `select ${what} ${where} order by ${query.orderBy}`;
+    // PostgreSQL keeps the order of a subquery with a limit.
+    return options.prepared
+      ? `select * from (${ordered} limit ${most}) listed ${limit}`
+      : `${ordered} ${limit}`;
+  };
+  const ids = pageOf(`${query.id} as id`);
   if (view === 'ids') {
     const rows = await sql.query<{ id: string }>(ids, conditions.values, options);
     return { view, ids: rows.map((row) => row.id) };
   }
   const items =
     options.prepared && most === SHORT_PAGE
-      ? await readShortItems<T>(sql, query, ids)
+      ? await readShortItems<T>(sql, query, pageOf)
       : await readItems<T>(sql, query, ids, options);
   return { view: 'items', items };
 }
@@ -118,48 +128,46 @@ const SHORT_PAGE = 16;
 const PREPARED_ITEMS = [SHORT_PAGE, 128, 1_024];
 
 /**
- * Statement for the ids of a page, in order. PostgreSQL keeps the plan of a prepared statement only
- * if it expects no better one for the values, and it takes a limit that it does not know for a
- * tenth of all rows. So a prepared statement also has a limit in its text.
- * @param most the limit in the text
+ * Returns the statement for a page, in order, with a select list. PostgreSQL keeps the plan of a
+ * prepared statement only if it expects no better one for the values, and it takes a limit that it
+ * does not know for a tenth of all rows. So a prepared statement also has a limit in its text.
  */
-function idsText(
-  { id, orderBy, conditions, page }: ListingQuery,
-  where: string,
-  most: number | undefined,
-): string {
-  const limit = `limit ${conditions.value(page.limit)} offset ${conditions.value(page.offset)}`;
-  const ordered = `select ${id} as id ${where} order by ${orderBy}`;
-  // PostgreSQL keeps the order of a subquery with a limit.
-  return most === undefined
-    ? `${ordered} ${limit}`
-    : `select id from (${ordered} limit ${most}) listed ${limit}`;
-}
+type PageText = (selectList: string) => string;
+
+const aliasOf = (id: string): string => id.split('.', 1)[0] ?? id;
 
 /**
  * Reads the items of a page of few items. Most items are so short that the page cannot be too long.
  * A longer one is not read but reported, and then the page is measured. Measuring would take a
  * fifth of the time of a page of ten messages.
+ *
+ * `offset 0` keeps the lateral subquery apart, so that PostgreSQL runs it for one row of the page
+ * after the other, in their order. Sorting the items would take 16 of 170 µs for ten events, and
+ * looking each up again by its id another 12.
  */
 async function readShortItems<T extends object>(
   sql: Sql,
   query: ListingQuery,
-  ids: string,
+  pageOf: PageText,
 ): Promise<T[]> {
-  const { bytes, conditions, page } = query;
-  if (bytes === undefined || page.limit === 0) return readItems(sql, query, ids, {});
-  const { columns, joins = '' } = query;
-  const { from, id, orderBy, fields }: ItemsSource = query.items ?? query;
-  const row = id.split('.', 1)[0];
-  const items = await sql.query<T & { isLong: boolean }>(
-    `select ${columns}, ${row}.short_id is null as "isLong"
-     from (${ids}) page left join lateral (
-       select ${fields ?? `${row}.*`}, ${id} as short_id from ${from}
-       where ${id} = page.id and coalesce(${bytes}, 0) <= ${LARGE_PAGE_BYTES / SHORT_PAGE}) ${row} on true ${joins}
-     order by ${orderBy}`,
+  const { bytes, columns, conditions, joins = '', page } = query;
+  const ids = () => pageOf(`${query.id} as id`);
+  if (bytes === undefined || page.limit === 0) return readItems(sql, query, ids(), {});
+  const { from, with: more = '', id, fields }: ItemsSource = query.items ?? query;
+  const row = aliasOf(id);
+  // If the page was found in the table of the items, its rows are the items.
+  const [rows, source] =
+    from === query.from
+      ? [pageOf(`${row}.*`), `(select page.*) ${row} ${more} where`]
+      : [ids(), `${from} ${more} where ${id} = page.id and`];
+  const items = await sql.query<T & { isLong: false | null }>(
+    `select item.* from (${rows}) page left join lateral (
+       select ${columns}, false as "isLong" from (
+         select ${fields ?? `${row}.*`} from ${source} coalesce(${bytes}, 0) <= ${LARGE_PAGE_BYTES / SHORT_PAGE}) ${row} ${joins}
+       offset 0) item on true`,
     conditions.values,
   );
-  return items.some(({ isLong }) => isLong) ? readItems(sql, query, ids, {}) : items;
+  return items.some(({ isLong }) => isLong === null) ? readItems(sql, query, ids(), {}) : items;
 }
 
 /** Reads the items of a page. A page that is too long is only measured at first. */
@@ -210,10 +218,10 @@ export async function admitPage<T>(
  */
 function itemsText(query: ListingQuery, ids: string, most: number): string {
   const { columns, bytes, joins = '' } = query;
-  const { from, id, orderBy, fields }: ItemsSource = query.items ?? query;
-  const row = id.split('.', 1)[0];
+  const { from, with: more = '', id, orderBy, fields }: ItemsSource = query.items ?? query;
+  const row = aliasOf(id);
   const read = (measured: string) => `
-    select ${fields ?? `${row}.*`}${measured} from ${from} join (${ids}) page on page.id = ${id}`;
+    select ${fields ?? `${row}.*`}${measured} from ${from} ${more} join (${ids}) page on page.id = ${id}`;
   if (bytes === undefined)
     return `select ${columns} from (${read('')}) ${row} ${joins} order by ${orderBy}`;
   const measures = `,

@@ -1,5 +1,6 @@
 import { BlockList, type IPVersion, type SocketAddress } from 'node:net';
-import { ImapFlow, type ImapFlowOptions } from 'imapflow';
+import type { ImapFlow, ImapFlowOptions } from 'imapflow';
+import { whenNeeded } from '../../../platform/base/when-needed.ts';
 import type { EgressPolicy } from '../../../platform/egress/egress-policy.ts';
 import { type AskedServer, ProviderError } from '../../../platform/base/errors/provider-error.ts';
 import { ATTEMPT_MS, openSocket } from '../../smtp/smtp-socket.ts';
@@ -9,6 +10,12 @@ import { ImapTroubleError, secretsOf, toImapError } from '../imap-error.ts';
 import { type AnswerLimits, ImapInput } from './imap-input.ts';
 import type { ImapLimits } from './imap-limits.ts';
 import type { ImapStage } from '../servers/imap-verdict.ts';
+
+/** Takes 4 MB, and installations whose mailboxes are all at Google or Microsoft do not need it. */
+const imapflow = whenNeeded(
+  import.meta.url,
+  (require) => require('imapflow') as typeof import('imapflow'),
+);
 
 /** How long a server may take to answer LOGOUT. */
 const FAREWELL_MS = 2_000;
@@ -68,7 +75,7 @@ export class ImapConnection {
       error: note,
       fatal: note,
     };
-    this.client = new ImapFlow({ ...options, logger });
+    this.client = new (imapflow().ImapFlow)({ ...options, logger });
     this.input = new ImapInput(this.client, answers);
     this.client.on('error', (error: unknown) => {
       this.#failure ??= error;
