@@ -12,8 +12,8 @@ import { writeTestGroups } from './lib/test-groups.ts';
 const GROUPS = ['--selectProjects', 'groups', '--maxWorkers=5'];
 /**
  * All storms, the fault tests and long tests, start many processes each, so they run after the
- * others and few at a time. The memory limit makes Jest use separate processes, so that nothing they leave
- * behind outlives the run.
+ * others and few at a time. The memory limit makes Jest use separate processes, so that nothing
+ * they leave behind outlives the run.
  */
 const STORMS = ['--maxWorkers=3', '--workerIdleMemoryLimit=2GB'];
 

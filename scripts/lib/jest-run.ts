@@ -103,8 +103,8 @@ const MOST_UNSTABLE = 6;
  * Runs Jest, and runs the spec files of failed tests a second time, one file at a time, to tell
  * broken tests from unstable ones (ADR 0052). Runs with more than six failed tests are not
  * repeated, nor are runs with a failed storm: storms prove that nothing is lost or doubled, so a
- * single failure counts. A test that fails again counts as failed. A test that passes is recorded in
- * `test/unstable.json`; it counts as failed if it was recorded there before.
+ * single failure counts. A test that fails again counts as failed. A test that passes is recorded
+ * in `test/unstable.json`; it counts as failed if it was recorded there before.
  * @param options arguments of the first run
  * @param alone arguments of the second run; the spec files are added to them
  */

@@ -3,6 +3,7 @@ import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import { APP_CONFIG, type AppConfig } from '../../platform/config/app-config.ts';
 import { servesConsole } from '../../platform/config/sections/operator-config.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { reportIncident } from '../../platform/logs/incidents.ts';
 import {
@@ -15,6 +16,7 @@ import {
   recordWebhookMail,
   reportedWebhooks,
 } from '../../platform/webhooks/mails/due-mails.ts';
+import type { Application } from '../applications/application.entity.ts';
 import { OperatorMail } from '../operator-mail/operator-mail.ts';
 import { webhookMailText } from './webhook-mail-text.ts';
 
@@ -29,11 +31,7 @@ const MOST_DESCRIBED = 20;
 const RECIPIENT = `
   select client_id as "clientId", name, contact_email as "contactEmail" from application where id = $1`;
 
-interface Recipient {
-  clientId: string;
-  name: string;
-  contactEmail: string | null;
-}
+type Recipient = RowOf<Application, 'clientId' | 'name' | 'contactEmail'>;
 
 /**
  * Sends the mails about webhooks that are due, by the operator's own mail server (ADR 0158). A mail

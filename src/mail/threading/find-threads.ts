@@ -1,7 +1,5 @@
 import type { Sql } from '../../platform/database/sql.ts';
 import { type KnownThread, SUBJECT_SPAN_DAYS } from './thread-plan.ts';
-import type { Message } from '../messages/message.entity.ts';
-import type { NotNull, RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** A message that may be connected to a thread by its subject, with the data to compare. */
 export interface SubjectQuestion {
@@ -51,7 +49,7 @@ export async function findThreadsBySubject(
   const asked = questions.map(({ providerId, key, date, participants }) => {
     return { provider_id: providerId, key, date, participants };
   });
-  const rows = await sql.query<NotNull<RowOf<Message, 'providerId'>> & { threadId: string }>(
+  const rows = await sql.query<Pick<SubjectQuestion, 'providerId'> & { threadId: string }>(
     SUBJECTS,
     [accountId, JSON.stringify(asked)],
   );

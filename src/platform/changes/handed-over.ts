@@ -129,9 +129,9 @@ export interface EventsOfAccount {
 
 /**
  * The results of the deliveries of an account's events, for each webhook of its application that
- * is not inactive. The filters of a webhook are those of `matching.ts`, and the events are those that are
- * stored or that the change log names. Of the time before a webhook was created or activated, only
- * events are counted whose delivery succeeded or was given up.
+ * is not inactive. The filters of a webhook are those of `matching.ts`, and the events are those
+ * that are stored or that the change log names. Of the time before a webhook was created or
+ * activated, only events are counted whose delivery succeeded or was given up.
  * @param from day in UTC, as `2026-11-28`; earlier events are left out. At most seven days ago,
  *   because events are kept as long
  * @param limit most ids of each webhook, kind and day

@@ -1,4 +1,6 @@
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 import type { Sql } from '../../platform/database/sql.ts';
+import type { AuditedCollection } from './audited-collection.entity.ts';
 
 /* What audits have seen of calendars and address books at the provider (ADR 0160). */
 
@@ -30,7 +32,7 @@ export async function notedListing(
   sql: Sql,
   { accountId, collection }: CollectionKey,
 ): Promise<readonly string[] | null> {
-  const [row] = await sql.query<{ listed: string[] | null }>(
+  const [row] = await sql.query<RowOf<AuditedCollection, 'listed'>>(
     'select listed from audited_collection where account_id = $1 and collection = $2',
     [accountId, collection],
   );

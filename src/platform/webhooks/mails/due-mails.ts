@@ -1,19 +1,18 @@
 import { newId } from '../../base/ids/ids.ts';
 import type { Sql, SqlConnection } from '../../database/sql.ts';
+import type { NotNull, RowOf } from '../../database/rows/row-of.ts';
 import type { MAILED_STATES } from '../webhook-state.ts';
+import type { Webhook } from '../webhook.entity.ts';
+import type { WebhookMail } from './webhook-mail.entity.ts';
 import { BETWEEN_MAILS_MS, COLLECT_MS } from './schedule-mails.ts';
 
 /** Changed webhooks of one application that are read for a mail. Others follow in the next one. */
 const MOST_CHANGED = 10_000;
 
 /** A mail that this process may send until its lease ends. */
-export interface LeasedMail {
-  applicationId: string;
-  mailId: string;
+export interface LeasedMail extends RowOf<WebhookMail, 'applicationId' | 'mailId' | 'changes'> {
   /** 1 for the first attempt. */
   attempts: number;
-  /** See `WebhookMail`. */
-  changes: number;
 }
 
 const LEASE = `
@@ -38,8 +37,7 @@ export async function leaseWebhookMail(
 }
 
 /** A webhook whose state differs from what the last mail about it reported. */
-export interface ChangedWebhook {
-  id: string;
+export interface ChangedWebhook extends RowOf<Webhook, 'id'> {
   /** `active`: it has recovered. */
   state: (typeof MAILED_STATES)[number] | 'active';
 }
@@ -58,11 +56,12 @@ export function changedWebhooks(sql: Sql, applicationId: string): Promise<Change
   return sql.query<ChangedWebhook>(CHANGED, [applicationId]);
 }
 
-/** What a mail says about a webhook. */
-export interface ReportedWebhook extends ChangedWebhook {
-  callbackUrl: string;
-  failingSince: Date | null;
-  failures: number;
+/** What a mail says about a webhook. Only webhooks with an address can fail. */
+export interface ReportedWebhook
+  extends
+    ChangedWebhook,
+    RowOf<Webhook, 'failingSince' | 'failures'>,
+    NotNull<RowOf<Webhook, 'callbackUrl'>> {
   /** Start of the last failed attempt; `null` if none is stored. */
   attemptedAt: Date | null;
   /** Why that attempt failed; `null` if none is stored. */
