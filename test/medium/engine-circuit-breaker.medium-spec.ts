@@ -313,7 +313,7 @@ describe('the circuit breaker of a rate gate', () => {
     const asked = jest.spyOn(SqlPool.prototype, 'query');
     const windows = () =>
       asked.mock.calls.flatMap(([text, values]) =>
-        text.includes('read_rows as materialized')
+        text.includes('due_rows as materialized')
           ? [[values?.[0], values?.[3]] as [number, number]]
           : [],
       );
