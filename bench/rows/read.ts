@@ -25,7 +25,9 @@ const NEEDED_ALONE = 1.8;
 const AIM = 1.2;
 /** The product's default pool size, for all sides. */
 const POOL = '10';
-const SIDES = ['bare', 'fair', 'carillon'] as const;
+const SIDES = ['bare', 'fair', 'nest', 'carillon'] as const;
+/** The only list of the plain server of NestJS and MikroORM (`nest-read.ts`). */
+const LIST_OF_NEST = '/events';
 /** Headers of a response that are its own. */
 const OWN_HEADERS = ['date', 'connection', 'keep-alive', 'content-length', 'x-request-id'];
 
@@ -34,6 +36,8 @@ type Servers = Readonly<Record<Side, Program>>;
 /** The rounds of each side, by what was read. */
 type Rounds = Map<string, { needed: number; sides: Record<Side, Round[]> }>;
 
+const sidesOf = (list: string): readonly Side[] =>
+  SIDES.filter((side) => side !== 'nest' || list === LIST_OF_NEST);
 const pathOf = (list: string): string => `${list}?limit=${LIMIT}`;
 const headersOf = ({ token }: BenchAccount) => ({ authorization: `Bearer ${token}` });
 const accountsOf = (world: World) => world.sandboxAccounts.slice(0, ACCOUNTS);
@@ -57,16 +61,16 @@ async function pageOf({ port }: Program, path: string, account: BenchAccount): P
  * @returns length of the longest response in bytes
  * @throws {Error} if they do not, or if a page is not full
  */
-async function assertSame(path: string, servers: Servers, world: World): Promise<number> {
+async function assertSame(list: string, servers: Servers, world: World): Promise<number> {
+  const path = pathOf(list);
   let longest = 0;
   for (const account of accountsOf(world)) {
-    const [own, fair, bare] = await Promise.all([
-      pageOf(servers.carillon, path, account),
-      pageOf(servers.fair, path, account),
-      pageOf(servers.bare, path, account),
-    ]);
-    for (const { text } of [fair, bare])
-      if (text !== own.text) throw new Error(`${path} differs:\n${text}\n${own.text}`);
+    const own = await pageOf(servers.carillon, path, account);
+    const fair = await pageOf(servers.fair, path, account);
+    for (const side of sidesOf(list)) {
+      const { text } = await pageOf(servers[side], path, account);
+      if (text !== own.text) throw new Error(`${path} of ${side} differs:\n${text}\n${own.text}`);
+    }
     if (JSON.stringify(fair.headers) !== JSON.stringify(own.headers))
       throw new Error(`${path}: the headers differ:\n${fair.headers}\n${own.headers}`);
     if ((JSON.parse(own.text) as unknown[]).length !== LIMIT)
@@ -120,7 +124,16 @@ async function start(world: World, database: BenchDatabase): Promise<Servers> {
     });
     return { child, port: await child.ready<number>() };
   };
-  return { bare: await raw('bare'), fair: await raw('fair'), carillon };
+  const nest = world.spawn('bench/processes/nest-read.ts', {
+    DATABASE_URL: database.url,
+    DATABASE_POOL: POOL,
+  });
+  return {
+    bare: await raw('bare'),
+    fair: await raw('fair'),
+    nest: { child: nest, port: await nest.ready<number>() },
+    carillon,
+  };
 }
 
 /** Measures one start of all sides: a round of each for each list and number of connections. */
@@ -132,10 +145,11 @@ async function measure(
   rounds: Rounds,
 ): Promise<void> {
   // The first round after a pause is a little slower, so no side is always the first.
-  const order = number % 2 === 0 ? SIDES.toReversed() : SIDES;
+  const orderOf = (list: string) => (number % 2 === 0 ? sidesOf(list).toReversed() : sidesOf(list));
   const { readSeconds, readWarmRequests } = world.scale;
   for (const [list, needed] of Object.entries(LISTS)) {
     const path = pathOf(list);
+    const order = orderOf(list);
     for (const side of order)
       await fire(world, servers[side], path, Math.max(...CONNECTIONS), {
         amount: readWarmRequests,
@@ -145,7 +159,7 @@ async function measure(
       const what = `GET ${path} over ${isAlone ? '1 connection' : `${connections} connections`}`;
       const made = rounds.get(what) ?? {
         needed: isAlone ? NEEDED_ALONE : needed,
-        sides: { bare: [], fair: [], carillon: [] },
+        sides: { bare: [], fair: [], nest: [], carillon: [] },
       };
       rounds.set(what, made);
       for (const side of order) {
@@ -164,7 +178,7 @@ async function measure(
 function findingsOf(rounds: Rounds): Finding[] {
   return [...rounds].flatMap(([what, { needed, sides }]) => {
     const ours = sides.carillon;
-    const rates = SIDES.map(
+    const rates = SIDES.filter((side) => sides[side].length > 0).map(
       (side) => `${side} ${round(median(sides[side].map(({ perSecond }) => perSecond)), 0)}`,
     );
     const [fair] = compareCpu(what, 'a fair handler', { ours, theirs: sides.fair }, needed, AIM);
@@ -173,6 +187,9 @@ function findingsOf(rounds: Rounds): Finding[] {
         ? [{ ...fair, detail: `${fair.detail}; a second: ${rates.join(', ')}`, figures: sides }]
         : []),
       ...compareCpu(what, 'a bare handler', { ours, theirs: sides.bare }, null),
+      ...(sides.nest.length > 0
+        ? compareCpu(what, 'a plain NestJS with MikroORM', { ours, theirs: sides.nest }, null)
+        : []),
     ];
   });
 }
@@ -188,7 +205,9 @@ async function seed(world: World, report: Report, database: BenchDatabase): Prom
 
 /**
  * Pages of ten items of the lists that clients read most, compared with an Express handler that
- * does only what has to be done for each request (`raw-read.ts`).
+ * does only what has to be done for each request (`raw-read.ts`). The events are
+ * also read from a plain server of NestJS and MikroORM (`nest-read.ts`), which is no reference: it
+ * shows what a page costs without this project's own ways.
  */
 export const readRow: BenchRow = {
   key: KEY,
@@ -200,9 +219,9 @@ export const readRow: BenchRow = {
     for (let number = 1; number <= world.scale.starts; number += 1) {
       const servers = await start(world, database);
       if (number === 1) {
-        for (const path of Object.keys(LISTS).map(pathOf)) {
-          const bytes = await assertSame(path, servers, world);
-          report.note(`${path}: the same ${round(bytes / 1000, 1)} kB from all sides`);
+        for (const list of Object.keys(LISTS)) {
+          const bytes = await assertSame(list, servers, world);
+          report.note(`${list}: the same ${round(bytes / 1000, 1)} kB from all sides`);
         }
       }
       await measure(world, report, servers, number, rounds);
