@@ -50,9 +50,8 @@ export const scopesAllow = (account: string, scopes: string): string => `
  */
 const ORDERS_DIFFER = `interval '5 minutes'`;
 
-// Triggers are compared in the index `webhook_event_of_account`, so events of other triggers are
-// not read. The application, or a lowest number, must not be a condition: PostgreSQL would then
-// choose the index of the application, and read the events of all accounts.
+// The newest event of the webhook's triggers usually is the one that is looked for. Otherwise its
+// age tells whether the events before it need to be read at all (docs/adr/0159).
 /**
  * SQL of the number of the previous event of the same account that a webhook wants; `null` if none
  * is stored.
