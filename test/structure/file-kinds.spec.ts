@@ -21,7 +21,7 @@ const ENTITY = /\.entity\.ts$/;
 const files = globSync('src/**/*.ts').filter((file) => !file.endsWith('.spec.ts'));
 const textOf = (file: string) => fs.readFileSync(file, 'utf8');
 
-/** Names of the concrete classes that a file exports, also those that a function makes. */
+/** Names of the exported classes that are not abstract. A function may have made the class. */
 const classesOf = (file: string) =>
   [...textOf(file).matchAll(/^export (?:class|const) ([A-Z]\w+)/gm)].map(([, name = '']) => name);
 

@@ -42,9 +42,9 @@ export function sharedColumnsIn(content: string): Map<string, string[]> {
 }
 
 /**
- * Members of row types that a file writes in place. A row type is the type argument of `query`, or
- * an interface or type of the same file that it names. The tables are those that the file's SQL
- * names. An `id` alone is no finding, because it is the same in every table.
+ * Members that a file writes in place although they are columns of a table in its SQL. Looks at the
+ * type argument of each `query`, and at the interfaces and types of the same file that it uses. An
+ * `id` alone is no finding, because it is the same in every table.
  */
 export function membersInPlace(
   content: string,

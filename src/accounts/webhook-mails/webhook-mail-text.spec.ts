@@ -59,6 +59,8 @@ You get this mail because team@app.test is the contact address of the applicatio
     const { subject, text } = mail([webhook({ state: 'failed' })], { changed });
     expect(subject).toBe('Carillon: webhooks: 2 stopped, 1 failing, 1 working again (Front desk)');
     expect(text).toContain('3 more webhooks have changed their state.');
+    const two = mail([webhook({ state: 'failed' })], { changed: changed.slice(0, 2) });
+    expect(two.text).toContain('One more webhook has changed its state.');
   });
 
   it('names the console only if there is one', () => {

@@ -36,7 +36,7 @@ export function webhookMailText(content: WebhookMailContent): { subject: string;
   const blocks = [
     `Webhooks of the application "${name}" have changed their state (Carillon at ${server}).`,
     ...described.map(blockOf),
-    more > 0 ? `${more} more webhooks have changed their state.` : '',
+    moreText(more),
     whatToDo(content),
     `You get this mail because ${to} is the contact address of the application. Carillon sends at most one such mail an hour.`,
   ];
@@ -44,6 +44,13 @@ export function webhookMailText(content: WebhookMailContent): { subject: string;
     subject: `Carillon: ${summaryOf(changed)} (${name})`,
     text: blocks.filter(Boolean).join('\n\n').replaceAll('\n', '\r\n'),
   };
+}
+
+function moreText(more: number): string {
+  if (more === 0) return '';
+  return more === 1
+    ? 'One more webhook has changed its state.'
+    : `${more} more webhooks have changed their state.`;
 }
 
 function summaryOf(changed: readonly ChangedWebhook[]): string {

@@ -6,7 +6,7 @@ import { inFeed, previousSeq } from '../events/matching.ts';
 import type { Webhook } from '../webhook.entity.ts';
 import type { RowOf } from '../../database/rows/row-of.ts';
 
-/** Most events that are examined for one page. The page has those that the webhook wants. */
+/** Most events that are examined for one page. The page contains only what the webhook wants. */
 export const EXAMINED = 2_000;
 /** Waiting events are counted up to this number, and of twice the events of one page. */
 export const MOST_WAITING = 1_000;

@@ -25,7 +25,7 @@ const WebhookMailSchema = defineEntity({
 
 /**
  * The next mail to the contact address of an application about webhooks whose state has changed
- * (ADR 0158). What it says is read from the webhooks when it is sent.
+ * (ADR 0158). Its text is made when it is sent, from the states that the webhooks have then.
  */
 export class WebhookMail extends WebhookMailSchema.class {}
 WebhookMailSchema.setClass(WebhookMail);
