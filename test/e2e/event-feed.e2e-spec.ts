@@ -8,7 +8,7 @@ import { pruneWebhookEvidence } from '../../src/platform/webhooks/events/prune-w
 import { FeedWatch } from '../../src/platform/webhooks/feed/feed-watch.ts';
 import { rowsOf } from '../support/connect.ts';
 import { createApplication, type TestApplication } from '../support/factories.ts';
-import { Receiver } from '../support/receiver.ts';
+import { eventIds, Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { createWebhook, recordEvent, recordEvents } from '../support/webhook-fixture.ts';
@@ -327,7 +327,7 @@ describe('the feed of a webhook', () => {
       const receiver = await Receiver.start();
       const id = await createWebhook(server.app, application, `${receiver.origin}/hook`);
       await record(2);
-      const delivered = () => receiver.received.map(({ headers }) => headers['webhook-id']);
+      const delivered = () => eventIds(receiver.posted);
       const confirmed = async () =>
         (await ok<{ outcome: string }[]>('get', `/webhooks/${id}/deliveries`)).length;
       await until('both deliveries', async () => (await confirmed()) === 2);
@@ -365,7 +365,9 @@ describe('the feed of a webhook', () => {
     const replay = (id: string, body: object) => api('post', `/webhooks/${id}/replay`, body);
     /** What has arrived, in order: the id of each event, and the header. */
     const arrived = () =>
-      receiver.posted.map(({ headers }) => [headers['webhook-id'], headers['carillon-replay']]);
+      receiver.posted.flatMap((post) =>
+        eventIds([post]).map((event) => [event, post.headers['carillon-replay']]),
+      );
     const results = async (id: string, count: number) =>
       until('the results', async () => {
         const { body } = await api('get', `/webhooks/${id}/deliveries`);

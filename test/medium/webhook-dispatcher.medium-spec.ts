@@ -3,6 +3,7 @@ import { Database } from '../../src/platform/database/sql.ts';
 import type { DeliveryResult } from '../../src/platform/webhooks/delivery/delivery-results.ts';
 import type { WebhookDeliveryRow } from '../../src/platform/webhooks/delivery/batches.ts';
 import { WebhookDispatcher } from '../../src/platform/webhooks/delivery/webhook-dispatcher.ts';
+import type { Settled } from '../../src/platform/work/queue/dispatcher.ts';
 import { requeueEvent } from '../../src/platform/webhooks/events/requeue-events.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
@@ -379,10 +380,12 @@ describe('WebhookDispatcher', () => {
     receiver.behave = (response, { url }) => response.writeHead(url === '/a' ? 200 : 500).end();
     for (let round = 0; round < 10; round++) await recordEvent(server.app, application);
     const rows = (await Promise.all(ids.map((id) => queued(id)))).flat();
-    const jobs = await Promise.all(rows.map(({ id }) => steps.claim(id)));
-    const settled = await Promise.all(
-      jobs.map(async (row) => ({ row, ...outcomeOf(await steps.run(row)) })),
-    );
+    const settled: Settled<WebhookDeliveryRow, DeliveryResult>[] = [];
+    // One after the other, so that each has a request of its own.
+    for (const { id } of rows) {
+      const row = await steps.claim(id);
+      settled.push({ row, ...outcomeOf(await steps.run(row)) });
+    }
     const half = (odd: number) => settled.filter((_, index) => index % 2 === odd);
     await Promise.all([
       database.transaction((sql) => dispatcher.record(sql, half(0))),

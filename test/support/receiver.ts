@@ -12,6 +12,14 @@ export interface ReceivedRequest {
   body: Buffer;
 }
 
+/** Ids of the events in deliveries of webhooks, in the order of their arrival. */
+export const eventIds = (deliveries: readonly Pick<ReceivedRequest, 'body'>[]): string[] =>
+  deliveries.flatMap(({ body }) =>
+    (JSON.parse(body.toString()) as { deltas: { event_id: string }[] }).deltas.map(
+      ({ event_id: id }) => id,
+    ),
+  );
+
 /** A scripted response. */
 export interface ReceiverResponse {
   status: number;

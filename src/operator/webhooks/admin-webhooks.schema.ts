@@ -175,7 +175,7 @@ export const operatorAttempt = z
     id: z.string(),
     event_id: z.string().describe('The `webhook-id` header of the delivery'),
     account_id: z.string().nullable().describe('Account of the events'),
-    deltas: z.number().int().describe('How many events the request had'),
+    deltas: z.number().int().describe('How many events of the account the request had'),
     first_sequence: z.number().int().nullable().describe('`sequence` of the first event'),
     last_sequence: z.number().int().nullable().describe('`sequence` of the last event'),
     trigger: z.string().nullable().describe('Null once the event is no longer stored (7 days)'),

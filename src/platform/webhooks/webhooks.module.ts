@@ -3,6 +3,7 @@ import { CallerWatch } from '../waiting/caller-watch.ts';
 import { WebhookChallenge } from './webhook-challenge.ts';
 import { EventContents } from './contents/event-contents.ts';
 import { DeliverySigner } from './secrets/delivery-signer.ts';
+import { DeliveryRequests } from './delivery/delivery-requests.ts';
 import { WebhookDispatcher } from './delivery/webhook-dispatcher.ts';
 import { WebhookSecretsController } from './secrets/webhook-secrets.controller.ts';
 import { WebhookSecretsService } from './secrets/webhook-secrets.service.ts';
@@ -23,6 +24,7 @@ import { WebhooksService } from './webhooks.service.ts';
     WebhookSecretsService,
     WebhookChallenge,
     WebhookDispatcher,
+    DeliveryRequests,
     DeliverySigner,
     EventContents,
     WebhookTrials,

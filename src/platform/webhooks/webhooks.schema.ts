@@ -168,7 +168,7 @@ export const deliveryView = z
       .string()
       .describe('The first event of the request; with one delta, also its `webhook-id` header'),
     account_id: z.string().nullable().describe('Account of the events'),
-    deltas: z.number().int().describe('How many events the request had'),
+    deltas: z.number().int().describe('How many events of the account the request had'),
     first_sequence: z.number().int().nullable().describe('`sequence` of the first event'),
     last_sequence: z.number().int().nullable().describe('`sequence` of the last event'),
     trigger: z

@@ -6,9 +6,9 @@ import { SEALED_SECRETS, type SealedSecrets } from '../secrets/delivery-signer.t
 import type { NumberedEvent } from '../contents/deltas.ts';
 
 /** Most events of a request. */
-const MOST_DELTAS = 100;
+export const MOST_DELTAS = 100;
 /** Most bytes of a request with several events: a larger event is sent alone. */
-const MOST_BYTES = 256 * 1024;
+export const MOST_BYTES = 256 * 1024;
 
 /** A claimed row of `hook_job`: a lane, or one event to deliver again. */
 export interface WebhookDeliveryRow extends ClaimedRow {
@@ -71,10 +71,10 @@ export const BATCH_LOADING: RowLoading = {
   ready: 'false',
 };
 
-/** The events of one request, in their order. */
+/** The events of a row that are delivered together, in their order. */
 export interface Batch {
   events: (NumberedEvent & { createdAt: Date })[];
-  /** `webhook-id` of the request: a repetition has the same. */
+  /** `webhook-id` of a request with these events only: a repetition has the same. */
   id: string;
   accountId: string | null;
   /** Whether the lane has further events behind these, as known at the claim. */
@@ -107,16 +107,16 @@ export function batchOf(
   return { events, id, accountId, more };
 }
 
-/**
- * Id of a request with several events: a UUIDv8 (RFC 9562, section 5.8) of the webhook and the
- * first and last number.
- */
-export function batchId(
+/** Id of a batch of several events. */
+export const batchId = (
   webhookId: string,
   firstSeq: number | null,
   lastSeq: number | null,
-): string {
-  const hash = createHash('sha256').update(`${webhookId}/${firstSeq}/${lastSeq}`).digest();
+): string => uuidOf(`${webhookId}/${firstSeq}/${lastSeq}`);
+
+/** The UUIDv8 (RFC 9562, section 5.8) of a text: equal texts have the same one. */
+export function uuidOf(text: string): string {
+  const hash = createHash('sha256').update(text).digest();
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x80;
   hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
   return hash.toString('hex', 0, 16).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

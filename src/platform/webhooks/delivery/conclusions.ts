@@ -16,6 +16,7 @@ import {
   type RowChange,
 } from './delivery-results.ts';
 import type { AttemptEvidence } from './delivery.repository.ts';
+import type { RequestAnswer } from './delivery-requests.ts';
 import { KEPT_BYTES, receiverText } from './receiver-text.ts';
 
 /*
@@ -30,34 +31,47 @@ export interface DeliveryRun {
   tookMs: number;
 }
 
+/** A run whose events were in a request, possibly with those of other rows. */
+interface RequestedRun extends DeliveryRun, Pick<RequestAnswer, 'events' | 'leads'> {}
+
 type DeliveryOutcome = Outcome<DeliveryResult>;
 type Events = Batch['events'];
 
 /** How often the rows of a failed webhook are looked at. Its activation makes them due. */
 const REST_MS = 24 * 3_600_000;
 
-/** Decides what follows from the answer of a receiver. */
+/**
+ * Decides what follows from the answer of a receiver. Only the first row of a request reports what
+ * the answer means for the webhook: one failed request is one failure, whatever it contains.
+ */
 export function concludeAnswer(
-  run: DeliveryRun,
-  answer: DeliveryAnswer,
+  row: WebhookDeliveryRow,
+  batch: Batch,
+  { answer, sentAt, tookMs, events, leads }: RequestAnswer,
+  now: Date,
+): DeliveryOutcome {
+  const run = { row, batch, startedAt: sentAt, tookMs, events, leads };
+  const { attempt, gateFailures: troubles } = row;
+  const giveUpAt = endOf(run, batch.events[0]?.createdAt ?? now);
+  const random = Math.random();
+  const decision = decideDelivery({ attempt, events, answer, now, giveUpAt, troubles, random });
+  const said = answerOf(answer, decision.kind === 'delivered');
+  const outcome = outcomeOf(run, decision, said, now);
+  if (leads || !outcome.gate) return outcome;
+  const { next, result } = outcome;
+  return { next, result };
+}
+
+function outcomeOf(
+  run: RequestedRun,
+  decision: DeliveryDecision,
+  said: Said,
   now: Date,
 ): DeliveryOutcome {
   const { row, batch } = run;
-  const { attempt, gateFailures: troubles } = row;
-  const giveUpAt = endOf(run, batch.events[0]?.createdAt ?? now);
-  const decision = decideDelivery({
-    attempt,
-    events: batch.events.length,
-    answer,
-    now,
-    giveUpAt,
-    troubles,
-    random: Math.random(),
-  });
-  const said = answerOf(answer, decision.kind === 'delivered');
   switch (decision.kind) {
     case 'delivered': {
-      const recovers = troubles >= BREAKER.troubles;
+      const recovers = row.gateFailures >= BREAKER.troubles;
       const delivered = evidence(run, { outcome: 'delivered', ...said }, 'delivered');
       const { next, result } = proceed(run, batch.events.length);
       return {
@@ -73,15 +87,31 @@ export function concludeAnswer(
     }
     case 'dropped': {
       const { detail } = decision;
+      if (isShared(run)) return aloneAtOnce(run, detail, said, now);
       const ended = batch.events.filter(({ createdAt }) => endOf(run, createdAt) <= now).length;
       const dropped = drop(run, detail, ended || batch.events.length, said, 'failed');
       return { ...dropped, gate: { kind: 'trouble', reason: detail } };
     }
     case 'too_large':
-      return tooLarge(run, decision.detail, said, now);
+      return isShared(run)
+        ? aloneAtOnce(run, decision.detail, said, now)
+        : tooLarge(run, decision.detail, said, now);
     case 'retry':
       return retry(run, decision, said);
   }
+}
+
+const isShared = ({ events, batch }: RequestedRun): boolean => events > batch.events.length;
+
+/** Counts the attempt, because only first attempts share a request. */
+function aloneAtOnce(run: RequestedRun, detail: string, said: Said, now: Date): DeliveryOutcome {
+  const { row } = run;
+  const again = evidence(run, { outcome: 'retry', detail, nextAt: now, ...said }, null);
+  const change = { fromSeq: null, batchSeq: row.batchSeq, attempt: row.attempt };
+  return {
+    next: { kind: 'again', at: now, ambiguous: false },
+    result: { ...NO_RESULT, attempts: [again], change },
+  };
 }
 
 /** End of the retries of an event: an event that is delivered again has more time. */
@@ -90,7 +120,7 @@ function endOf({ row }: DeliveryRun, createdAt: Date): Date {
 }
 
 function retry(
-  run: DeliveryRun,
+  run: RequestedRun,
   { at, detail, counts, pauseSeconds }: Extract<DeliveryDecision, { kind: 'retry' }>,
   said: Said,
 ): DeliveryOutcome {
@@ -192,11 +222,14 @@ type Said = Pick<AttemptEvidence, 'httpStatus' | 'response'>;
 type Rest = Partial<AttemptEvidence> & Pick<AttemptEvidence, 'outcome'>;
 
 function evidence(
-  { row, batch, startedAt, tookMs }: DeliveryRun,
+  { row, batch, startedAt, tookMs, leads = true }: DeliveryRun & Partial<RequestedRun>,
   rest: Rest,
   effect: AttemptResult['effect'],
 ): AttemptResult {
-  return { evidence: evidenceOf(row, batch, startedAt, tookMs, rest), effect };
+  return {
+    evidence: evidenceOf(row, batch, startedAt, tookMs, rest),
+    effect: leads ? effect : null,
+  };
 }
 
 function evidenceOf(

@@ -1,8 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { EgressClient } from '../../egress/egress-client.ts';
-import { EgressError } from '../../egress/egress-error.ts';
-import { parseRetryAfter } from '../../egress/retry-after.ts';
-import { Clock, monotonicMs } from '../../base/time/clock.ts';
+import { Clock } from '../../base/time/clock.ts';
 import {
   type Dispatcher,
   type Lease,
@@ -13,10 +10,8 @@ import {
 } from '../../work/queue/dispatcher.ts';
 import { wakeAfterCommit } from '../../work/signals.ts';
 import { afterCommit, type Sql, type SqlConnection } from '../../database/sql.ts';
-import { annotateSpan } from '../../tracing/spans.ts';
 import { EVENTS_UNPUBLISHED, publishEvents } from '../events/publish-events.ts';
 import {
-  type Batch,
   batchOf,
   BATCH_LOADING,
   isLane,
@@ -24,8 +19,8 @@ import {
   type WebhookDeliveryRow,
 } from './batches.ts';
 import { concludeAnswer, drop, droppedRow, restUntilActivated } from './conclusions.ts';
-import { deltasJson } from '../contents/deltas.ts';
-import { BREAKER, type DeliveryAnswer } from './delivery-policy.ts';
+import { BREAKER } from './delivery-policy.ts';
+import { DeliveryRequests } from './delivery-requests.ts';
 import {
   countDeliveries,
   type DeliveryResult,
@@ -35,8 +30,6 @@ import {
 } from './delivery-results.ts';
 import { DeliveryShares } from './delivery-shares.ts';
 import { DeliveryWindow, type Passage } from './delivery-window.ts';
-import { DeliverySigner } from '../secrets/delivery-signer.ts';
-import { EventContents } from '../contents/event-contents.ts';
 import { insertAttempts } from './delivery.repository.ts';
 import { recordHealth } from './record-health.ts';
 import {
@@ -67,15 +60,11 @@ const SURPRISE_PAUSE_MS = 60_000;
 /** Pause of a lane whose workers have died three times, before its next event is tried alone. */
 const POISON_PAUSE_MS = 10_000;
 
-/** Header of deliveries that a replay has caused. */
-const REPLAY = { 'carillon-replay': 'true' };
-
 const NOTHING: Outcome<DeliveryResult> = { next: { kind: 'done' }, result: NO_RESULT };
 
 /**
- * Delivers events to webhooks: the next events of a lane, or one event again. Signs and sends them
- * as one request per run. Delivery is at least once: the same events and `webhook-id` may arrive
- * again, so there is no hand-off marker.
+ * Delivers events to webhooks: the next events of a lane, or one event again. Delivery is at least
+ * once: the same events may arrive again, so there is no hand-off marker.
  */
 @Injectable()
 export class WebhookDispatcher implements Dispatcher<
@@ -110,9 +99,7 @@ export class WebhookDispatcher implements Dispatcher<
   readonly #passages = new WeakMap<WebhookDeliveryRow, Passage>();
 
   constructor(
-    private readonly egress: EgressClient,
-    private readonly signer: DeliverySigner,
-    private readonly contents: EventContents,
+    private readonly requests: DeliveryRequests,
     private readonly clock: Clock,
   ) {}
 
@@ -151,58 +138,13 @@ export class WebhookDispatcher implements Dispatcher<
     if (loaded.state === 'inactive')
       return drop({ row, batch, startedAt, tookMs: 0 }, 'the webhook is inactive');
     if (loaded.state === 'failed') return restUntilActivated(row, startedAt);
-    const body = await this.#bodyOf(loaded, batch);
     const passage = await this.#window.enter(batch.events.length);
     this.#passages.set(row, passage);
-    const mark = monotonicMs();
-    const sentAt = this.clock.now();
-    const delivery = { id: batch.id, body, at: sentAt, replay: row.replay };
-    const answer = await this.#post(loaded, delivery, lease.signal);
+    const answered = await this.requests.send({ row, loaded, batch, signal: lease.signal });
     passage.answered();
-    if (!answer) return null;
-    const tookMs = Math.round(monotonicMs() - mark);
-    this.#shares.note(row.gateId, tookMs);
-    return concludeAnswer({ row, batch, startedAt: sentAt, tookMs }, answer, this.clock.now());
-  }
-
-  /** The events with the content that the webhook wants. */
-  async #bodyOf({ content }: LoadedBatch, { events }: Batch): Promise<Buffer> {
-    const bodies = await this.contents.of(
-      content,
-      events.map(({ body }) => body),
-    );
-    return deltasJson(
-      events.map((event, index) => ({ ...event, body: bodies[index] ?? event.body })),
-    );
-  }
-
-  /** @returns `null` if the process stops before there is an answer */
-  async #post(
-    webhook: LoadedBatch,
-    { id, body, at, replay }: { id: string; body: Buffer; at: Date; replay: boolean },
-    signal: AbortSignal,
-  ): Promise<DeliveryAnswer | null> {
-    const headers = {
-      ...this.signer.headers(webhook, { eventId: id, body, at }),
-      ...(replay ? REPLAY : {}),
-    };
-    annotateSpan({ 'carillon.event_id': id });
-    try {
-      const answer = await this.egress.post(webhook.callbackUrl, body, headers, {
-        signal,
-        traced: true,
-      });
-      return {
-        kind: 'answered',
-        status: answer.status,
-        retryAfter: parseRetryAfter(answer.retryAfter, this.clock.now()),
-        body: answer.body,
-      };
-    } catch (error) {
-      if (signal.aborted) return null;
-      if (error instanceof EgressError) return { kind: 'unanswered', why: error.message };
-      throw error;
-    }
+    if (!answered) return null;
+    this.#shares.note(row.gateId, answered.tookMs);
+    return concludeAnswer(row, batch, answered, this.clock.now());
   }
 
   // An error in our own code must not count against the webhook. A lane waits until it is mended.
