@@ -150,7 +150,7 @@ describe('requests with the events of several accounts', () => {
       [[one, other]],
     );
     await runAll();
-    expect(sent().toSorted()).toEqual([[one, one], [other]].toSorted());
+    expect(new Set(sent())).toEqual(new Set([[one, one], [other]]));
   });
 
   it('that fail are one failure of the webhook, and each account is repeated alone', async () => {
@@ -183,9 +183,9 @@ describe('requests with the events of several accounts', () => {
     await runAll();
     expect((await attempts()).map(({ outcome }) => outcome)).toEqual(['retry', 'retry']);
     await runAll();
-    expect(sent().slice(1).toSorted()).toEqual([[one, one], [other]].toSorted());
+    expect(new Set(sent().slice(1))).toEqual(new Set([[one, one], [other]]));
     const [, , ...later] = await attempts();
-    expect(later.map(({ outcome }) => outcome).toSorted()).toEqual(['delivered', 'dropped']);
+    expect(new Set(later.map(({ outcome }) => outcome))).toEqual(new Set(['delivered', 'dropped']));
   });
 
   it('that a receiver answers with 410 stop the webhook, and its events rest', async () => {
@@ -203,7 +203,7 @@ describe('requests with the events of several accounts', () => {
     expect(
       sent()
         .map(({ length }) => length)
-        .toSorted(),
+        .toSorted((a, b) => a - b),
     ).toEqual([1, 2]);
     receiver.received.length = 0;
     await database.query(`update webhook set content = 'summary' where id = $1`, [webhookId]);
@@ -212,7 +212,7 @@ describe('requests with the events of several accounts', () => {
     expect(
       sent()
         .map(({ length }) => length)
-        .toSorted(),
+        .toSorted((a, b) => a - b),
     ).toEqual([1, 2]);
   });
 });

@@ -1,6 +1,13 @@
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
-import { RewritingStream } from 'parse5-html-rewriting-stream';
+import type { RewritingStream } from 'parse5-html-rewriting-stream';
+import { whenNeeded } from '../../platform/base/when-needed.ts';
+
+const parse5 = whenNeeded(
+  import.meta.url,
+  (require) =>
+    require('parse5-html-rewriting-stream') as typeof import('parse5-html-rewriting-stream'),
+);
 
 /** Marks to be put into the HTML of a message. */
 export interface HtmlMarks {
@@ -173,7 +180,7 @@ interface Handlers {
  * the text is shown.
  */
 async function parse(html: string, pixel: string | null, handlers: Handlers): Promise<void> {
-  const stream = new RewritingStream();
+  const stream = new (parse5().RewritingStream)();
   stream.on('startTag', (tag) => handlers.startTag(tag));
   stream.on('endTag', (tag) => handlers.endTag(tag.tagName, offsetsOf(tag).from));
   stream.on('comment', (tag) => handlers.comment(offsetsOf(tag).from));

@@ -1,8 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { finished, type Readable } from 'node:stream';
-import { Busboy, type BusboyHeaders } from '@fastify/busboy';
+import type { Busboy, BusboyHeaders } from '@fastify/busboy';
 import { DomainError, InvalidInputError } from '../../../platform/base/errors/domain-error.ts';
+import { whenNeeded } from '../../../platform/base/when-needed.ts';
 import { MOST_FILES_AT_ONCE } from '../file-limits.ts';
+
+const busboy = whenNeeded(
+  import.meta.url,
+  (require) => require('@fastify/busboy') as typeof import('@fastify/busboy'),
+);
 
 /** Maximum number of files and fields in one form. */
 const MOST_PARTS = 100;
@@ -116,7 +122,7 @@ function parserFor(headers: IncomingHttpHeaders): InstanceType<typeof Busboy> {
   if (!/^multipart\/form-data\b/i.test(type))
     throw new InvalidInputError('Content-Type: must be multipart/form-data');
   try {
-    return new Busboy({
+    return new (busboy().Busboy)({
       headers: headers as BusboyHeaders,
       // Every part with a file name is a file, even if its media type is text.
       limits: {

@@ -1,5 +1,11 @@
-import { compile, type FormatCallback, type HtmlToTextOptions } from 'html-to-text';
+import type { FormatCallback, HtmlToTextOptions } from 'html-to-text';
+import { whenNeeded } from '../../../platform/base/when-needed.ts';
 import { BLOCKS, SEPARATING } from '../../../formats/text/html-elements.ts';
+
+const htmlToText = whenNeeded(
+  import.meta.url,
+  (require) => require('html-to-text') as typeof import('html-to-text'),
+);
 
 /** Options for converting HTML to text. */
 export interface TextOptions {
@@ -243,7 +249,7 @@ export function textOfHtml(
       ...skipped.map((selector) => ({ selector, format: 'skip' })),
     ],
   };
-  const text = compile(settings)(html.slice(0, MOST_CHARACTERS).replaceAll(MARKS, ''));
+  const text = htmlToText().compile(settings)(html.slice(0, MOST_CHARACTERS).replaceAll(MARKS, ''));
   const lines = text.replaceAll('\u00A0', ' ').split('\n');
   return lines
     .map((line) => line.trimEnd())

@@ -1,4 +1,5 @@
-import { type DefaultTreeAdapterTypes, html as markup, parse } from 'parse5';
+import type { DefaultTreeAdapterTypes } from 'parse5';
+import { whenNeeded } from '../../../platform/base/when-needed.ts';
 
 /*
  * The content of a message for the console's preview. It is parsed as browsers parse it. The frame
@@ -6,6 +7,11 @@ import { type DefaultTreeAdapterTypes, html as markup, parse } from 'parse5';
  * keeps all text that a mail program might show, and tells what is left out. Worker threads load
  * this file, so it may contain only types that Node itself can strip.
  */
+
+const parse5 = whenNeeded(
+  import.meta.url,
+  (require) => require('parse5') as typeof import('parse5'),
+);
 
 type Element = DefaultTreeAdapterTypes.Element;
 type Node = DefaultTreeAdapterTypes.ChildNode;
@@ -198,7 +204,7 @@ class Writer {
   /** @returns what to write next: children, and the end tag */
   #begin(element: Element): (Node | string)[] {
     const { tagName, namespaceURI } = element;
-    const isHtml = namespaceURI === markup.NS.HTML;
+    const isHtml = namespaceURI === parse5().html.NS.HTML;
     if (!isHtml || !SHOWN.has(tagName)) return this.#leaveOut(element, isHtml);
     if (tagName === 'style') return [`<style>${textOf(element)}</style>`];
     this.#parts.push(`<${tagName}${safeAttributes(element, this.leftOut)}>`);
@@ -222,7 +228,7 @@ class Writer {
  */
 export function safeHtml(whole: string): SafeContent {
   // As in mail programs, no script runs, so the content of noscript is shown.
-  const document = parse(whole.slice(0, MOST_SHOWN), { scriptingEnabled: false });
+  const document = parse5().parse(whole.slice(0, MOST_SHOWN), { scriptingEnabled: false });
   const writer = new Writer();
   writer.write(document.childNodes);
   if (whole.length > MOST_SHOWN)
