@@ -1,5 +1,6 @@
 import { createHash, createPrivateKey, sign, X509Certificate } from 'node:crypto';
-import * as oidc from 'openid-client';
+import type * as oidc from 'openid-client';
+import { openidClient } from './openid-client.ts';
 import type {
   ClientAuthentication,
   OauthCredential,
@@ -16,7 +17,7 @@ const ASSERTION_SECONDS = 3_600;
 export async function clientAuthOf(authentication: ClientAuthentication): Promise<oidc.ClientAuth> {
   switch (authentication.kind) {
     case 'none':
-      return oidc.None();
+      return openidClient().None();
     case 'credential':
       return () => undefined;
     case 'secret':
@@ -30,8 +31,8 @@ function bySecret({
   secret,
   method,
 }: Extract<ClientAuthentication, { kind: 'secret' }>): oidc.ClientAuth {
-  const basic = oidc.ClientSecretBasic(secret);
-  const post = oidc.ClientSecretPost(secret);
+  const basic = openidClient().ClientSecretBasic(secret);
+  const post = openidClient().ClientSecretPost(secret);
   return (server, ...rest) => {
     const known = server.token_endpoint_auth_methods_supported;
     const usual =
@@ -49,8 +50,8 @@ async function byCertificate({
 }: Extract<ClientAuthentication, { kind: 'certificate' }>): Promise<oidc.ClientAuth> {
   const { key, thumbprint } = await readPair(privateKey, certificate);
   return (server, ...rest) =>
-    oidc.PrivateKeyJwt(key, {
-      [oidc.modifyAssertion]: (header, payload) => {
+    openidClient().PrivateKeyJwt(key, {
+      [openidClient().modifyAssertion]: (header, payload) => {
         header['x5t#S256'] = thumbprint;
         // Microsoft does not accept the issuer as the audience.
         if (server.token_endpoint) payload['aud'] = server.token_endpoint;

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import * as oidc from 'openid-client';
+import type * as oidc from 'openid-client';
+import { openidClient } from './openid-client.ts';
 import { EgressClient } from '../../platform/egress/egress-client.ts';
 import { Clock, monotonicMs } from '../../platform/base/time/clock.ts';
 import { egressFetch } from './egress-fetch.ts';
@@ -93,14 +94,14 @@ export class OauthClients {
     },
   ): Promise<AuthorizationRequest> {
     return this.#with(registration, async (configuration) => {
-      const pkceVerifier = oidc.randomPKCECodeVerifier();
-      const nonce = options.scopes.includes('openid') ? oidc.randomNonce() : null;
-      const url = oidc.buildAuthorizationUrl(configuration, {
+      const pkceVerifier = openidClient().randomPKCECodeVerifier();
+      const nonce = options.scopes.includes('openid') ? openidClient().randomNonce() : null;
+      const url = openidClient().buildAuthorizationUrl(configuration, {
         ...options.parameters,
         redirect_uri: options.redirectUri,
         scope: options.scopes.join(' '),
         state: options.state,
-        code_challenge: await oidc.calculatePKCECodeChallenge(pkceVerifier),
+        code_challenge: await openidClient().calculatePKCECodeChallenge(pkceVerifier),
         code_challenge_method: 'S256',
         ...(nonce ? { nonce } : {}),
         ...(options.loginHint ? { login_hint: options.loginHint } : {}),
@@ -119,7 +120,7 @@ export class OauthClients {
       const url = new URL(redirectUri);
       url.search = parameters.toString();
       const asked = this.clock.now().getTime();
-      const answer = await oidc.authorizationCodeGrant(configuration, url, {
+      const answer = await openidClient().authorizationCodeGrant(configuration, url, {
         expectedState: state,
         pkceCodeVerifier: pkceVerifier,
         ...(nonce === null ? {} : { expectedNonce: nonce, idTokenExpected: true }),
@@ -156,12 +157,12 @@ export class OauthClients {
   ): Promise<oidc.TokenEndpointResponse & oidc.TokenEndpointResponseHelpers> {
     switch (credential.kind) {
       case 'refresh-token':
-        return oidc.refreshTokenGrant(configuration, credential.refreshToken);
+        return openidClient().refreshTokenGrant(configuration, credential.refreshToken);
       case 'client-credentials':
-        return oidc.clientCredentialsGrant(configuration, { scope: credential.scope });
+        return openidClient().clientCredentialsGrant(configuration, { scope: credential.scope });
       case 'jwt-bearer': {
         const audience = configuration.serverMetadata().token_endpoint ?? '';
-        return oidc.genericGrantRequest(
+        return openidClient().genericGrantRequest(
           configuration,
           'urn:ietf:params:oauth:grant-type:jwt-bearer',
           { assertion: jwtAssertion(credential, audience, nowMs) },
@@ -180,7 +181,7 @@ export class OauthClients {
   ): Promise<boolean> {
     return this.#with(registration, async (configuration) => {
       if (!configuration.serverMetadata().revocation_endpoint) return false;
-      await oidc.tokenRevocation(configuration, refreshToken ?? accessToken);
+      await openidClient().tokenRevocation(configuration, refreshToken ?? accessToken);
       return true;
     });
   }
@@ -226,17 +227,17 @@ export class OauthClients {
   ): Promise<oidc.Configuration> {
     const { server, clientId } = registration;
     const client = {
-      [oidc.clockSkew]: skewMinutes * 60,
-      [oidc.clockTolerance]: CLOCK_TOLERANCE_SECONDS,
+      [openidClient().clockSkew]: skewMinutes * 60,
+      [openidClient().clockTolerance]: CLOCK_TOLERANCE_SECONDS,
     };
     const auth = await clientAuthOf(registration.authentication);
     if ('issuer' in server) {
       const { url, fetch } = discoveryOf(server, this.#fetch);
-      const found = await oidc.discovery(url, clientId, client, auth, {
-        [oidc.customFetch]: fetch,
+      const found = await openidClient().discovery(url, clientId, client, auth, {
+        [openidClient().customFetch]: fetch,
         timeout: TIMEOUT_SECONDS,
         // The egress policy decides which hosts may be used without TLS.
-        execute: [oidc.allowInsecureRequests],
+        execute: [openidClient().allowInsecureRequests],
       });
       const { authorization_endpoint, token_endpoint } = found.serverMetadata();
       if (!authorization_endpoint || !token_endpoint) {
@@ -254,10 +255,10 @@ export class OauthClients {
       token_endpoint: server.tokenEndpoint,
       ...(server.revocationEndpoint ? { revocation_endpoint: server.revocationEndpoint } : {}),
     };
-    const configuration = new oidc.Configuration(metadata, clientId, client, auth);
-    configuration[oidc.customFetch] = this.#fetch;
+    const configuration = new (openidClient().Configuration)(metadata, clientId, client, auth);
+    configuration[openidClient().customFetch] = this.#fetch;
     configuration.timeout = TIMEOUT_SECONDS;
-    oidc.allowInsecureRequests(configuration);
+    openidClient().allowInsecureRequests(configuration);
     return configuration;
   }
 }

@@ -1,4 +1,5 @@
-import { AuthorizationResponseError, ClientError, ResponseBodyError } from 'openid-client';
+import type { AuthorizationResponseError, ResponseBodyError } from 'openid-client';
+import { openidClient } from './openid-client.ts';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import { storable } from '../../platform/base/text/storable.ts';
@@ -58,17 +59,19 @@ export class OauthError extends DomainError {
  */
 export function toOauthError(error: unknown): unknown {
   if (error instanceof OauthError) return error;
-  if (error instanceof AuthorizationResponseError) {
+  const oidc = openidClient();
+  if (error instanceof oidc.AuthorizationResponseError) {
     const failure = error.error === 'consent_required' ? 'unapproved' : 'denied';
     return new OauthError(failure, wordsOf(error));
   }
-  if (error instanceof ResponseBodyError) return new OauthError(failureOf(error), wordsOf(error));
+  if (error instanceof oidc.ResponseBodyError)
+    return new OauthError(failureOf(error), wordsOf(error));
   const egress = egressErrorOf(error);
   if (egress) {
     const failure = egress.kind === 'blocked' ? 'misconfigured' : 'unavailable';
     return new OauthError(failure, `the authorization server cannot be reached: ${egress.message}`);
   }
-  if (!(error instanceof ClientError)) return error;
+  if (!(error instanceof oidc.ClientError)) return error;
   const { cause } = error;
   const status = cause instanceof Response ? cause.status : null;
   if (status === null)

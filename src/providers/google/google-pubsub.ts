@@ -1,5 +1,4 @@
 import { createHash, createPrivateKey, type KeyObject } from 'node:crypto';
-import { SignJWT } from 'jose';
 import { z } from 'zod';
 import { DomainError } from '../../platform/base/errors/domain-error.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
@@ -11,6 +10,7 @@ import { jsonOf, shownText } from '../port/service-responses.ts';
 import type { GoogleAddresses } from './google-api.ts';
 import { toGoogleError } from './google-error.ts';
 import { readServiceAccount } from './google.service-account.ts';
+import { jose } from './jose.ts';
 
 const SCOPE = 'https://www.googleapis.com/auth/pubsub';
 const JWT_BEARER = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
@@ -139,7 +139,7 @@ export class GooglePubSub {
   #assertion(key: string): Promise<string> {
     const { issuer, keyId, privateKey } = openKey(key);
     const iat = Math.floor(this.clock.now().getTime() / 1000);
-    return new SignJWT({ scope: SCOPE })
+    return new (jose().SignJWT)({ scope: SCOPE })
       .setProtectedHeader({ alg: 'RS256', typ: 'JWT', ...(keyId ? { kid: keyId } : {}) })
       .setIssuer(issuer)
       .setAudience(this.addresses.token)

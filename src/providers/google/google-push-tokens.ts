@@ -1,16 +1,10 @@
-import {
-  createRemoteJWKSet,
-  customFetch,
-  decodeJwt,
-  errors,
-  type JWTPayload,
-  jwtVerify,
-} from 'jose';
+import type { JWTPayload, JWTVerifyGetKey } from 'jose';
 import { z } from 'zod';
 import type { Clock } from '../../platform/base/time/clock.ts';
 import { type EgressClient, toResponse } from '../../platform/egress/egress-client.ts';
 import { EgressError } from '../../platform/egress/egress-error.ts';
 import { jsonOf } from '../port/service-responses.ts';
+import { jose } from './jose.ts';
 
 /** Google changes its keys after days, and publishes a new one long before it uses it. */
 const KEPT_MS = 3_600_000;
@@ -32,16 +26,10 @@ export interface ExpectedSender {
   email: string;
 }
 
-/** Errors that come from Google's keys and not from the token. */
-const OF_KEYS: readonly string[] = [
-  errors.JOSEError.code,
-  errors.JWKSInvalid.code,
-  errors.JWKSTimeout.code,
-];
-
 /** Checks the tokens (OpenID Connect, RS256) with which Pub/Sub pushes. */
 export class GooglePushTokens {
-  readonly #keys: ReturnType<typeof createRemoteJWKSet>;
+  readonly #keysUrl: URL;
+  #cachedKeys: JWTVerifyGetKey | undefined;
   /** Unix milliseconds. */
   #pausedUntil = 0;
 
@@ -55,11 +43,15 @@ export class GooglePushTokens {
     private readonly issuer: string,
     keysUrl: string,
   ) {
-    this.#keys = createRemoteJWKSet(new URL(keysUrl), {
+    this.#keysUrl = new URL(keysUrl);
+  }
+
+  get #keys(): JWTVerifyGetKey {
+    return (this.#cachedKeys ??= jose().createRemoteJWKSet(this.#keysUrl, {
       cacheMaxAge: KEPT_MS,
       cooldownDuration: COOLDOWN_MS,
-      [customFetch]: (url) => this.#fetch(url),
-    });
+      [jose().customFetch]: (url) => this.#fetch(url),
+    }));
   }
 
   /**
@@ -68,8 +60,8 @@ export class GooglePushTokens {
    */
   async check(token: string, expected: ExpectedSender): Promise<'valid' | 'refused' | 'unknown'> {
     try {
-      if (!isFrom(decodeJwt(token), expected)) return 'refused';
-      const { payload } = await jwtVerify(token, this.#keys, {
+      if (!isFrom(jose().decodeJwt(token), expected)) return 'refused';
+      const { payload } = await jose().jwtVerify(token, this.#keys, {
         algorithms: ['RS256'],
         issuer: this.issuer,
         audience: expected.audience,
@@ -80,8 +72,10 @@ export class GooglePushTokens {
       return isFrom(payload, expected) ? 'valid' : 'refused';
     } catch (error) {
       if (error instanceof EgressError) return 'unknown';
-      if (!(error instanceof errors.JOSEError)) throw error;
-      return OF_KEYS.includes(error.code) ? 'unknown' : 'refused';
+      const { JOSEError, JWKSInvalid, JWKSTimeout } = jose().errors;
+      if (!(error instanceof JOSEError)) throw error;
+      const ofKeys = [JOSEError.code, JWKSInvalid.code, JWKSTimeout.code];
+      return ofKeys.includes(error.code) ? 'unknown' : 'refused';
     }
   }
 
