@@ -36,5 +36,5 @@ HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "require(process.env.TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.PORT, path: '/health/ready', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 # Signals reach the process itself: SIGTERM stops it in order.
 # Why this much room for young objects: docs/adr/0103-sixteen-megabytes-for-young-objects.md
-ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16"]
+ENTRYPOINT ["node", "--enable-source-maps", "--max-semi-space-size=16", "--heap-growing-percent=100"]
 CMD ["dist/src/main.js"]

@@ -33,11 +33,11 @@ export function freePort(): Promise<number> {
 }
 
 /**
- * Processes that run the program's own code, and the flag with which the image starts it (ADR
- * 0103). Other processes use Node's defaults.
+ * Processes that run the program's own code, and the flags with which the image starts it (ADRs
+ * 0103 and 0174). Other processes use Node's defaults.
  */
 const PROGRAMS = ['dist/src/main.js', 'bench/processes/worker.ts'];
-const PROGRAM_FLAGS = ['--max-semi-space-size=16'];
+const PROGRAM_FLAGS = ['--max-semi-space-size=16', '--heap-growing-percent=100'];
 
 /**
  * A process of a bench. Its output goes to /dev/null, except the last error output. It ends when
