@@ -28,6 +28,7 @@ import { InvitationsModule } from '../calendar/invitations/invitations.module.ts
 import { JobStatusesModule } from '../job-statuses/job-statuses.module.ts';
 import { KeysModule } from './keys/keys.module.ts';
 import { LogLevelModule } from '../operator/log-level/log-level.module.ts';
+import { MovesModule } from '../platform/moves/moves.module.ts';
 import { LogLevelsModule } from '../platform/log-level/log-level.module.ts';
 import { MessagesModule } from '../mail/messages/messages.module.ts';
 import { MetricsModule } from '../platform/metrics/metrics.module.ts';
@@ -129,6 +130,7 @@ export class AppModule {
         OperatorJobsModule,
         OperatorWebhooksModule,
         LogLevelsModule,
+        MovesModule,
         LogLevelModule,
         SchedulerModule.register(config),
         OperatorAccountsModule,

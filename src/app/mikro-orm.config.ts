@@ -5,6 +5,7 @@ import { connectionTo } from '../platform/database/database-hosts.ts';
 import { setOwnerEntities } from '../platform/database/owner-keys.ts';
 import { Application } from '../accounts/applications/application.entity.ts';
 import { RequestCount } from '../platform/request-counts/request-count.entity.ts';
+import { TableMove } from '../platform/moves/table-move.entity.ts';
 import { Refusal } from '../platform/refusals/refusal.entity.ts';
 import { FailedAttempt } from '../platform/auth/failed-attempt.entity.ts';
 import { Calendar } from '../calendar/calendars/calendar.entity.ts';
@@ -114,7 +115,7 @@ export const entities = [
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,
   SandboxAddressBook, SandboxContact,
-  ApplicationDeletion, TableSample,
+  ApplicationDeletion, TableSample, TableMove,
 ]; // oxfmt-ignore
 
 setOwnerEntities({ account: Grant, application: Application });

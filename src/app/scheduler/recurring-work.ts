@@ -15,6 +15,7 @@ import { OperatorCapacity } from '../../operator/capacity/operator-capacity.ts';
 import { ApiUseCounter } from '../../platform/budgets/api-use-counter.ts';
 import { RequestCountRecorder } from '../../platform/request-counts/request-count-recorder.ts';
 import { RefusalRecorder } from '../../platform/refusals/refusal-recorder.ts';
+import { MoveRunner } from '../../platform/moves/move-runner.ts';
 import { LogLevels } from '../../platform/log-level/log-levels.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { Engine } from '../../platform/work/engine.ts';
@@ -136,6 +137,11 @@ export class WorkOfWorkers {
   @Cron('35 * * * * *', task('text backlog', 60))
   fillSearch(): Promise<void> {
     return this.runs.ofWorker(TextBacklogRunner, (backlog, stop) => backlog.runBriefly(stop));
+  }
+
+  @Cron('20 * * * * *', task('moves of tables', 60))
+  moveRows(): Promise<void> {
+    return this.runs.ofWorker(MoveRunner, (moves, stop) => moves.runBriefly(stop));
   }
 
   @Cron('45 */5 * * * *', task('meetings without events', 300))
