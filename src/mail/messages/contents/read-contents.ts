@@ -1,4 +1,6 @@
 import type { Sql } from '../../../platform/database/sql.ts';
+import type { RowOf } from '../../../platform/database/rows/row-of.ts';
+import type { MessageBody } from './message-content.entity.ts';
 import { unpackText } from './packed-text.ts';
 
 /*
@@ -84,6 +86,9 @@ export async function readHeaders(
   ids: readonly string[],
 ): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
-  const rows = await sql.query<{ id: string; headers: string | null }>(HEADERS, [accountId, ids]);
+  const rows = await sql.query<{ id: string } & RowOf<MessageBody, 'headers'>>(HEADERS, [
+    accountId,
+    ids,
+  ]);
   return new Map(rows.flatMap(({ id, headers }) => (headers === null ? [] : [[id, headers]])));
 }
