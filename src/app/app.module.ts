@@ -3,6 +3,7 @@ import { AccountsModule } from '../accounts/account-management/accounts.module.t
 import { ApplicationsModule } from '../accounts/applications/applications.module.ts';
 import { AuthModule } from '../platform/auth/auth.module.ts';
 import { AvailabilityModule } from '../calendar/availability/availability.module.ts';
+import { BodyObjectsModule } from '../mail/messages/objects/body-objects.module.ts';
 import { CalendarsModule } from '../calendar/calendars/calendars.module.ts';
 import { WorkThreadsModule } from '../platform/threads/work-threads.module.ts';
 import type { Clock } from '../platform/base/time/clock.ts';
@@ -85,6 +86,7 @@ export class AppModule {
         // Express tries routes in their order, so those of the most frequent requests come first.
         SearchModule,
         MessagesModule,
+        BodyObjectsModule,
         ThreadsModule,
         OutboxModule,
         JobStatusesModule,

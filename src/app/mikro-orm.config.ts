@@ -37,6 +37,10 @@ import { RunningProcess } from './keys/running-process.entity.ts';
 import { SealingKey } from './keys/sealing-key.entity.ts';
 import { MessageFolder } from '../mail/messages/message-folder.entity.ts';
 import { LogLevel } from '../platform/log-level/log-level.entity.ts';
+import { ObjectDeletion } from '../mail/messages/objects/object-deletion.entity.ts';
+import { ObjectOrphan } from '../mail/messages/objects/object-orphan.entity.ts';
+import { ObjectSweep } from '../mail/messages/objects/object-sweep.entity.ts';
+import { ObjectUpload } from '../mail/messages/objects/object-upload.entity.ts';
 import { MessageBody, MessageContent } from '../mail/messages/contents/message-content.entity.ts';
 import { Message } from '../mail/messages/message.entity.ts';
 import { NeuralFeedback } from '../mail/neural/neural-feedback.entity.ts';
@@ -107,7 +111,7 @@ export const entities = [
   Webhook, WebhookSecret, WebhookMail, WebhookPosition, WebhookFeed, WebhookEvent, PrunedEvents, WebhookAttempt, WebhookDelivery,
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
-  Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageContent, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
+  ObjectUpload, ObjectDeletion, ObjectOrphan, ObjectSweep, Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageContent, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,

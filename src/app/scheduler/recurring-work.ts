@@ -8,6 +8,9 @@ import { PushUpkeep } from '../../accounts/push/push-upkeep.ts';
 import { WebhookMails } from '../../accounts/webhook-mails/webhook-mails.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
 import { resumePausedSends } from '../../mail/outbox/steer/sending-pause.ts';
+import { BodyUploads } from '../../mail/messages/objects/body-uploads.ts';
+import { ObjectDeletions } from '../../mail/messages/objects/object-deletions.ts';
+import { ObjectSweep } from '../../mail/messages/objects/object-sweep.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
 import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
 import { ApplicationDeletionsService } from '../../operator/applications/application-deletions.service.ts';
@@ -116,6 +119,21 @@ export class WorkOfWorkers {
     return this.runs.ofWorker(ApplicationDeletionsService, (deletions, stop) =>
       deletions.run(stop),
     );
+  }
+
+  @Cron('9/10 * * * * *', task('bodies for the object store', 10))
+  storeBodies(): Promise<void> {
+    return this.runs.ofWorker(BodyUploads, (uploads, stop) => uploads.runBriefly(stop));
+  }
+
+  @Cron('40 * * * * *', task('objects of deleted accounts', 60))
+  deleteObjects(): Promise<void> {
+    return this.runs.ofWorker(ObjectDeletions, (deletions, stop) => deletions.run(stop));
+  }
+
+  @Cron('20 * * * * *', task('objects without a row', 60))
+  sweepObjects(): Promise<void> {
+    return this.runs.ofWorker(ObjectSweep, (sweep, stop) => sweep.runBriefly(stop));
   }
 
   @Cron('8/30 * * * * *', task('mails about webhooks', 30))

@@ -37,7 +37,10 @@ const CONTENTS = `
 /** The content of a message in the mirror. */
 export interface MirroredContent extends ComparedContent, RowOf<Message, 'messageIdHeader'> {}
 
-/** Contents of messages by id. Those whose content is not known are left out. */
+/**
+ * Contents of messages by id. Those whose content is not known, or not in the database, are left
+ * out.
+ */
 export async function mirroredContents(
   sql: Sql,
   accountId: string,
@@ -48,7 +51,12 @@ export async function mirroredContents(
     ids,
   ]);
   const bodies = await readBodies(sql, accountId, idsOf(rows));
-  return new Map(rows.map((row) => [row.id, { ...row, body: bodies.get(row.id) ?? '' }]));
+  return new Map(
+    rows.flatMap((row) => {
+      const body = bodies.get(row.id);
+      return body === undefined ? [] : [[row.id, { ...row, body }] as const];
+    }),
+  );
 }
 
 /** UTF-16 units of HTML and of text that are compared. */

@@ -10,11 +10,19 @@ import { ListedContentsModule } from '../listed-contents/listed-contents.module.
 import { MessageEventsModule } from '../message-events/message-events.module.ts';
 import { MessagesController } from './messages.controller.ts';
 import { MESSAGES_OF_ACCOUNT, MessagesRepository } from './messages.repository.ts';
+import { BodyObjectsModule } from './objects/body-objects.module.ts';
 import { MessagesService } from './messages.service.ts';
 
 /** Reading and changing messages. */
 @Module({
-  imports: [GrantsModule, ListedContentsModule, MessageEventsModule, MovesModule, ProvidersModule],
+  imports: [
+    BodyObjectsModule,
+    GrantsModule,
+    ListedContentsModule,
+    MessageEventsModule,
+    MovesModule,
+    ProvidersModule,
+  ],
   controllers: [MessagesController],
   providers: [MessagesService, MessageChangesService, MessagesRepository],
   exports: [MessagesService, MessageChangesService],

@@ -3,6 +3,7 @@ import { EgressClient } from '../../egress/egress-client.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { parseRetryAfter } from '../../egress/retry-after.ts';
 import { Clock, monotonicMs } from '../../base/time/clock.ts';
+import { ObjectStoreUnavailableError } from '../../objects/object-errors.ts';
 import {
   type Dispatcher,
   type Lease,
@@ -165,12 +166,16 @@ export class WebhookDispatcher implements Dispatcher<
     return concludeAnswer({ row, batch, startedAt: sentAt, tookMs }, answer, this.clock.now());
   }
 
-  /** The events with the content that the webhook wants. */
+  /**
+   * The events with the content that the webhook wants.
+   * @throws {PostponedError} if the content cannot be read now
+   */
   async #bodyOf({ content }: LoadedBatch, { events }: Batch): Promise<Buffer> {
-    const bodies = await this.contents.of(
-      content,
-      events.map(({ body }) => body),
-    );
+    const stored = events.map(({ body }) => body);
+    const bodies = await this.contents.of(content, stored).catch((error: unknown) => {
+      if (!(error instanceof ObjectStoreUnavailableError)) throw error;
+      throw new PostponedError(error.retryAfterMs);
+    });
     return deltasJson(
       events.map((event, index) => ({ ...event, body: bodies[index] ?? event.body })),
     );
