@@ -3,6 +3,7 @@ import { AccountsModule } from '../accounts/account-management/accounts.module.t
 import { ApplicationsModule } from '../accounts/applications/applications.module.ts';
 import { AuthModule } from '../platform/auth/auth.module.ts';
 import { AvailabilityModule } from '../calendar/availability/availability.module.ts';
+import { BodyObjectsModule } from '../mail/messages/objects/body-objects.module.ts';
 import { CalendarsModule } from '../calendar/calendars/calendars.module.ts';
 import { WorkThreadsModule } from '../platform/threads/work-threads.module.ts';
 import type { Clock } from '../platform/base/time/clock.ts';
@@ -28,6 +29,7 @@ import { InvitationsModule } from '../calendar/invitations/invitations.module.ts
 import { JobStatusesModule } from '../job-statuses/job-statuses.module.ts';
 import { KeysModule } from './keys/keys.module.ts';
 import { LogLevelModule } from '../operator/log-level/log-level.module.ts';
+import { MovesModule } from '../platform/moves/moves.module.ts';
 import { LogLevelsModule } from '../platform/log-level/log-level.module.ts';
 import { MessagesModule } from '../mail/messages/messages.module.ts';
 import { MetricsModule } from '../platform/metrics/metrics.module.ts';
@@ -84,6 +86,7 @@ export class AppModule {
         // Express tries routes in their order, so those of the most frequent requests come first.
         SearchModule,
         MessagesModule,
+        BodyObjectsModule,
         ThreadsModule,
         OutboxModule,
         JobStatusesModule,
@@ -129,6 +132,7 @@ export class AppModule {
         OperatorJobsModule,
         OperatorWebhooksModule,
         LogLevelsModule,
+        MovesModule,
         LogLevelModule,
         SchedulerModule.register(config),
         OperatorAccountsModule,

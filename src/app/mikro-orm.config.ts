@@ -5,6 +5,7 @@ import { connectionTo } from '../platform/database/database-hosts.ts';
 import { setOwnerEntities } from '../platform/database/owner-keys.ts';
 import { Application } from '../accounts/applications/application.entity.ts';
 import { RequestCount } from '../platform/request-counts/request-count.entity.ts';
+import { TableMove } from '../platform/moves/table-move.entity.ts';
 import { Refusal } from '../platform/refusals/refusal.entity.ts';
 import { FailedAttempt } from '../platform/auth/failed-attempt.entity.ts';
 import { Calendar } from '../calendar/calendars/calendar.entity.ts';
@@ -36,7 +37,12 @@ import { RunningProcess } from './keys/running-process.entity.ts';
 import { SealingKey } from './keys/sealing-key.entity.ts';
 import { MessageFolder } from '../mail/messages/message-folder.entity.ts';
 import { LogLevel } from '../platform/log-level/log-level.entity.ts';
-import { Message, MessageBody } from '../mail/messages/message.entity.ts';
+import { ObjectDeletion } from '../mail/messages/objects/object-deletion.entity.ts';
+import { ObjectOrphan } from '../mail/messages/objects/object-orphan.entity.ts';
+import { ObjectSweep } from '../mail/messages/objects/object-sweep.entity.ts';
+import { ObjectUpload } from '../mail/messages/objects/object-upload.entity.ts';
+import { MessageBody, MessageContent } from '../mail/messages/contents/message-content.entity.ts';
+import { Message } from '../mail/messages/message.entity.ts';
 import { NeuralFeedback } from '../mail/neural/neural-feedback.entity.ts';
 import { ReminderContent } from '../calendar/notifications/reminder-content.entity.ts';
 import { ReminderJob } from '../calendar/notifications/reminder-job.entity.ts';
@@ -105,7 +111,7 @@ export const entities = [
   Webhook, WebhookSecret, WebhookMail, WebhookPosition, WebhookFeed, WebhookEvent, PrunedEvents, WebhookAttempt, WebhookDelivery,
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
-  Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
+  ObjectUpload, ObjectDeletion, ObjectOrphan, ObjectSweep, Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageContent, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,
@@ -114,7 +120,7 @@ export const entities = [
   AuditEntry, Operator, OperatorSession, OperatorLink, OperatorToken,
   SandboxMailbox, SandboxMessage, SandboxCalendar, SandboxEvent, SandboxFault, SandboxFolder,
   SandboxAddressBook, SandboxContact,
-  ApplicationDeletion, TableSample,
+  ApplicationDeletion, TableSample, TableMove,
 ]; // oxfmt-ignore
 
 setOwnerEntities({ account: Grant, application: Application });

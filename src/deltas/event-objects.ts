@@ -3,6 +3,7 @@ import { accountPrincipal } from '../accounts/grants/credentials/stored-credenti
 import type { AccountPrincipal } from '../platform/auth/principal.ts';
 import { DELTA_TYPES, type DeltaType, mayRead } from '../platform/changes/delta-types.ts';
 import { PageTooLargeError } from '../platform/database/listing.ts';
+import { ObjectDamagedError } from '../platform/objects/object-errors.ts';
 import { Database } from '../platform/database/sql.ts';
 import {
   EventContents,
@@ -57,8 +58,9 @@ export class EventObjects implements OnModuleInit {
   }
 
   /**
-   * Halves a page that is too large; one object is never too large. Of the halves, only objects
-   * that fit into a delivery are kept in memory, and of the others the summaries.
+   * Halves a page that is too large, or has an object that is damaged; one object is never too
+   * large, and a damaged one is left out. Of the halves, only objects that fit into a delivery are
+   * kept in memory, and of the others the summaries.
    */
   async #read(
     account: AccountPrincipal,
@@ -70,7 +72,9 @@ export class EventObjects implements OnModuleInit {
       const found = await this.objects.read(account, type, ids);
       return [...found.values()].map((attributes) => eventObject(type, attributes, isPart));
     } catch (error) {
-      if (!(error instanceof PageTooLargeError) || ids.length < 2) throw error;
+      const isDamaged = error instanceof ObjectDamagedError;
+      if (isDamaged && ids.length === 1) return [];
+      if ((!isDamaged && !(error instanceof PageTooLargeError)) || ids.length < 2) throw error;
       const half = Math.ceil(ids.length / 2);
       return [
         ...(await this.#read(account, type, ids.slice(0, half), true)),

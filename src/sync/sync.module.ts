@@ -10,6 +10,7 @@ import { EventsModule } from '../calendar/events/events.module.ts';
 import { NotificationsModule } from '../calendar/notifications/notifications.module.ts';
 import { RsvpModule } from '../calendar/rsvp/rsvp.module.ts';
 import { ProvidersModule } from '../providers/providers.module.ts';
+import { BodyObjectsModule } from '../mail/messages/objects/body-objects.module.ts';
 import { TrackingModule } from '../mail/tracking/tracking.module.ts';
 import { ListedContentsModule } from '../mail/listed-contents/listed-contents.module.ts';
 import { OutboxModule } from '../mail/outbox/outbox.module.ts';
@@ -41,6 +42,7 @@ import { WatchLeases } from './watches/watch-leases.ts';
 @Module({
   imports: [
     AccountsModule,
+    BodyObjectsModule,
     CalendarsModule,
     EventsModule,
     GrantsModule,

@@ -482,13 +482,15 @@ describeWith(['promtool'], 'alerts', () => {
     await expectAlert('CarillonClockApart', await world.page(), await world.pageWithWrongClock());
   });
 
-  it('are all tested here, but for those about standbys', () => {
+  it('are all tested here, but for those about standbys and the object store', () => {
     const rules = fs.readFileSync('deploy/alerts.yml', 'utf8');
     const alerts = [...rules.matchAll(/- alert: (\w+)/g)].map(([, name = '']) => name);
-    // In test/faults/failover, with a real standby.
+    // In test/faults/failover with a real standby, and in test/e2e/body-objects.
     const elsewhere = [
       'CarillonCommitsNotSynchronous',
       'CarillonCommitsWait',
+      'CarillonObjectsDamaged',
+      'CarillonObjectStoreAway',
       'CarillonStandbyLags',
     ];
     expect([...tested, ...elsewhere].toSorted()).toEqual(alerts.toSorted());

@@ -12,6 +12,7 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 const STAYS: Record<string, string> = {
   audit_entry: 'the audit log says who deleted what; it has no content of mail',
   application_deletion: 'the record of the deletion, for 90 days',
+  object_deletion: 'the id of a deleted account, until its objects are removed',
   refusal: 'counts of refused requests, for an hour; requests with its old tokens still arrive',
 };
 
@@ -23,10 +24,13 @@ const BELONGS_TO_NOBODY: Record<string, string> = {
   log_level: 'the level of the log',
   lost_worker: 'processes that were declared dead, for a day',
   mikro_orm_migrations: 'the schema',
+  object_orphan: 'keys of objects that no row names',
+  object_sweep: 'how far the sweep of the object store has come',
   provider_bucket: 'rates of requests to providers; full ones are deleted after an hour',
   request_count: 'counts of requests by route and error, for an hour',
   sandbox_fault: 'failures of the sandbox that a test asked for',
   sealing_key: 'encryption keys',
+  table_move: 'rows of the whole installation that are moved',
   table_sample: 'sizes of tables',
   worker: 'processes',
 };

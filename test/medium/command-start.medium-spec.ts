@@ -119,6 +119,7 @@ describe('the start of the commands', () => {
     'keys reseal',
     'log-level',
     'mailbox audits',
+    'moves',
     'operator list',
     'quotas list',
     'quotas companies',

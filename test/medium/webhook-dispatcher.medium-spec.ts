@@ -4,6 +4,9 @@ import type { DeliveryResult } from '../../src/platform/webhooks/delivery/delive
 import type { WebhookDeliveryRow } from '../../src/platform/webhooks/delivery/batches.ts';
 import { WebhookDispatcher } from '../../src/platform/webhooks/delivery/webhook-dispatcher.ts';
 import type { Settled } from '../../src/platform/work/queue/dispatcher.ts';
+import { EventObjects } from '../../src/deltas/event-objects.ts';
+import { ObjectStoreUnavailableError } from '../../src/platform/objects/object-errors.ts';
+import { EventContents } from '../../src/platform/webhooks/contents/event-contents.ts';
 import { requeueEvent } from '../../src/platform/webhooks/events/requeue-events.ts';
 import { outcomeOf } from '../support/outcome-of.ts';
 import { EngineSteps } from '../support/engine-steps.ts';
@@ -324,6 +327,21 @@ describe('WebhookDispatcher', () => {
       next: { kind: 'again' },
       result: { attempts: [{ effect: 'failed', evidence: { httpStatus: null } }] },
     });
+  });
+
+  it('waits, without an attempt, while the content that the webhook wants cannot be read', async () => {
+    const id = await createWebhook(server.app, application, receiver.origin);
+    await database.query(`update webhook set content = 'full' where id = $1`, [id]);
+    await recordEvent(server.app, application);
+    const away = new ObjectStoreUnavailableError('is away', 7);
+    server.app.get(EventContents).register(() => Promise.reject(away));
+    try {
+      await expect(steps.run(await claimOne(id))).rejects.toMatchObject({ waitMs: 7_000 });
+    } finally {
+      server.app.get(EventObjects).onModuleInit();
+    }
+    expect(receiver.received).toEqual([]);
+    expect(await evidenceOf(id)).toEqual([]);
   });
 
   it('does nothing for a deleted webhook, and ends a lane whose events are deleted', async () => {

@@ -22,6 +22,8 @@ const CANNOT: Readonly<Record<string, string>> = {
   'docs/operators.md: carillon operator create': 'asks for a password',
   'docs/operators.md: carillon operator disable': 'needs an operator',
   'docs/providers/sandbox.md: carillon-api integrations post': 'the demo application has it',
+  'docs/objects.md: export OBJECTS_URL': 'needs an object store; test/e2e/body-objects has a stub',
+  'docs/objects.md: carillon objects move': 'the same; test/faults/body-objects runs it',
   'docs/quickstart.md: carillon-api connect': 'asks for a password',
   'docs/quickstart.md: carillon-api outbox post': 'needs the profile of that account',
   'docs/quickstart.md: export CARILLON_API_URL=https://localhost:3000': 'needs HTTPS',

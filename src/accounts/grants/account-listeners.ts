@@ -46,6 +46,8 @@ export interface AccountListener {
    *   tokens are revoked. It must not reject
    */
   leaving?(accountId: string): Promise<() => Promise<void>>;
+  /** Called in the transaction that removes an account, when its grant is deleted. */
+  removed?(sql: Sql, account: ChangedAccount): Promise<void>;
   /**
    * Statements that select `id` and `object` (`ChangeObject`) of the objects that clients see in
    * the mailbox of account `$1`. When the account moves to another mailbox, the change log records
@@ -75,6 +77,10 @@ export class AccountListeners {
 
   async reconnected(sql: Sql, account: ChangedAccount): Promise<void> {
     for (const listener of this.#listeners) await listener.reconnected?.(sql, account);
+  }
+
+  async removed(sql: Sql, account: ChangedAccount): Promise<void> {
+    for (const listener of this.#listeners) await listener.removed?.(sql, account);
   }
 
   /** Calls `leaving` of all listeners. @returns a function that does what they returned */

@@ -222,6 +222,7 @@ export class GrantsService {
       if (deleted === 0 || !row) throw new NotFoundError('grant', grantId);
       const { provider } = row;
       const account = { applicationId, accountId: grantId, provider, at: this.clock.now() };
+      await this.listeners.removed(sql, account);
       const state = { reason: 'the account was deleted', sign_in_url: null };
       await recordChanges(sql, [
         accountChange(account, 'delete', 'account.stopped', state),

@@ -8,6 +8,9 @@ import { PushUpkeep } from '../../accounts/push/push-upkeep.ts';
 import { WebhookMails } from '../../accounts/webhook-mails/webhook-mails.ts';
 import { MeetingUpkeep } from '../../calendar/conferencing/meeting-upkeep.ts';
 import { resumePausedSends } from '../../mail/outbox/steer/sending-pause.ts';
+import { BodyUploads } from '../../mail/messages/objects/body-uploads.ts';
+import { ObjectDeletions } from '../../mail/messages/objects/object-deletions.ts';
+import { ObjectSweep } from '../../mail/messages/objects/object-sweep.ts';
 import { RelayEnrolment } from '../../mail/relay/relay-enrolment.ts';
 import { TextBacklogRunner } from '../../mail/search/text-backlog.ts';
 import { ApplicationDeletionsService } from '../../operator/applications/application-deletions.service.ts';
@@ -15,6 +18,7 @@ import { OperatorCapacity } from '../../operator/capacity/operator-capacity.ts';
 import { ApiUseCounter } from '../../platform/budgets/api-use-counter.ts';
 import { RequestCountRecorder } from '../../platform/request-counts/request-count-recorder.ts';
 import { RefusalRecorder } from '../../platform/refusals/refusal-recorder.ts';
+import { MoveRunner } from '../../platform/moves/move-runner.ts';
 import { LogLevels } from '../../platform/log-level/log-levels.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { Engine } from '../../platform/work/engine.ts';
@@ -117,6 +121,21 @@ export class WorkOfWorkers {
     );
   }
 
+  @Cron('9/10 * * * * *', task('bodies for the object store', 10))
+  storeBodies(): Promise<void> {
+    return this.runs.ofWorker(BodyUploads, (uploads, stop) => uploads.runBriefly(stop));
+  }
+
+  @Cron('40 * * * * *', task('objects of deleted accounts', 60))
+  deleteObjects(): Promise<void> {
+    return this.runs.ofWorker(ObjectDeletions, (deletions, stop) => deletions.run(stop));
+  }
+
+  @Cron('20 * * * * *', task('objects without a row', 60))
+  sweepObjects(): Promise<void> {
+    return this.runs.ofWorker(ObjectSweep, (sweep, stop) => sweep.runBriefly(stop));
+  }
+
   @Cron('8/30 * * * * *', task('mails about webhooks', 30))
   sendWebhookMails(): Promise<void> {
     return this.runs.ofWorker(WebhookMails, (mails, stop) => mails.run(stop));
@@ -136,6 +155,11 @@ export class WorkOfWorkers {
   @Cron('35 * * * * *', task('text backlog', 60))
   fillSearch(): Promise<void> {
     return this.runs.ofWorker(TextBacklogRunner, (backlog, stop) => backlog.runBriefly(stop));
+  }
+
+  @Cron('20 * * * * *', task('moves of tables', 60))
+  moveRows(): Promise<void> {
+    return this.runs.ofWorker(MoveRunner, (moves, stop) => moves.runBriefly(stop));
   }
 
   @Cron('45 */5 * * * *', task('meetings without events', 300))

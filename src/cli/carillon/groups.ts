@@ -57,6 +57,17 @@ export const GROUPS: readonly CommandGroup[] = [
     load: () => import('./commands/capacity.ts'),
   },
   {
+    name: 'moves',
+    description:
+      'Moves of rows from old tables to new ones, after an upgrade: show their progress, start them',
+    load: () => import('./commands/moves.ts'),
+  },
+  {
+    name: 'objects',
+    description: 'The object store that keeps bodies of messages: move bodies there and back',
+    load: () => import('./commands/objects.ts'),
+  },
+  {
     name: 'sms',
     description: 'Text messages that SMS_GATEWAY=recording stored instead of sending them',
     load: () => import('./commands/sms.ts'),

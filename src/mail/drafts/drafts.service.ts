@@ -12,6 +12,7 @@ import { Database, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import { openProviderWrite } from '../../accounts/provider-writes/provider-jobs.ts';
 import type { MessageListRequest, MessageRecord } from '../messages/filters/message-filter.ts';
+import { StoredBodies } from '../messages/objects/stored-bodies.ts';
 import { MessagesService } from '../messages/messages.service.ts';
 import { ListedContents } from '../listed-contents/listed-contents.ts';
 import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
@@ -76,6 +77,7 @@ export class DraftsService {
     private readonly messages: MessagesService,
     private readonly replies: ReplyTargets,
     private readonly listed: ListedContents,
+    private readonly bodies: StoredBodies,
     private readonly connectors: ConnectorRegistry,
     private readonly clock: Clock,
   ) {}
@@ -148,8 +150,16 @@ export class DraftsService {
     change: DraftChange,
   ): Promise<WrittenDraft> {
     // Fields that the change does not name must be known.
-    if (isId(id)) await this.listed.complete(account.accountId, [id]);
-    return this.#write(account, change, (sql) => this.#lock(sql, account, id, version));
+    const { accountId } = account;
+    if (isId(id)) {
+      await this.listed.complete(accountId, [id]);
+      await this.bodies.bringBack(accountId, [id]);
+    }
+    return this.#write(account, change, async (sql) => {
+      const draft = await this.#lock(sql, account, id, version);
+      await this.bodies.requireHere(sql, accountId, id);
+      return draft;
+    });
   }
 
   /**
@@ -203,7 +213,7 @@ export class DraftsService {
       const isNew = before.version === -1;
       const change = withoutEcho(asked, before);
       if (!isNew && isEmptyChange(change))
-        return { draft: await this.messages.find(account, before.id, sql) };
+        return { draft: await this.messages.findPacked(sql, account, before.id) };
       const changed = await this.#changed(sql, account, before, change, at);
       const carried = await this.files.choose(sql, account, changed, change.fileIds);
       const hasAttachments = carried.some(
@@ -233,10 +243,11 @@ export class DraftsService {
         ],
         at,
       );
-      return { jobId, draft: await this.messages.find(account, after.id, sql) };
+      return { jobId, draft: await this.messages.findPacked(sql, account, after.id) };
     });
-    if (!written.draft) throw new NotFoundError('draft', '');
-    return { jobId: written.jobId, draft: written.draft };
+    const draft = written.draft && (await this.messages.unpack(account, written.draft));
+    if (!draft) throw new NotFoundError('draft', '');
+    return { jobId: written.jobId, draft };
   }
 
   async #changed(

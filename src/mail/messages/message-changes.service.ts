@@ -82,9 +82,9 @@ export class MessageChangesService {
       if (before.draft)
         throw new InvalidInputError(`id: ${id} is a draft, which is changed by PUT /drafts/${id}`);
       const jobId = await this.#change(sql, account, [before], change, { asThread: false }, at);
-      return { jobId, message: await this.repository.find(account.accountId, id, sql) };
+      return { jobId, message: await this.repository.findPacked(sql, account.accountId, id) };
     });
-    const stored = written.message ? [written.message] : [];
+    const stored = await this.repository.unpack(written.message ? [written.message] : []);
     const [message] = await this.events.addTo(account, stored, { isOneItem: true });
     if (!message) throw new NotFoundError('message', id);
     return { message, jobId: written.jobId };

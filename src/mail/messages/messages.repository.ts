@@ -2,14 +2,17 @@ import { AUDIT_DELETIONS } from './mirror/audited-messages.ts';
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { type Listing, type ListingQuery, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findFolders } from '../folders/find-folders.ts';
+import { CONTENT_FIELDS, joinContent, type PackedBody } from './contents/read-contents.ts';
+import { DELETIONS_OF_CONTENTS } from './contents/store-contents.ts';
 import { MESSAGE_BYTES, MESSAGE_COLUMNS } from './filters/message-columns.ts';
 import { selectMessages } from './filters/message-conditions.ts';
 import { countMessages } from './filters/message-counts.ts';
 import type { MessageListRequest, StoredMessage } from './filters/message-filter.ts';
 import type { Message } from './message.entity.ts';
+import { StoredBodies } from './objects/stored-bodies.ts';
 import type { RowOf, NotNull } from '../../platform/database/rows/row-of.ts';
 
 const MESSAGES = {
@@ -17,8 +20,9 @@ const MESSAGES = {
   bytes: MESSAGE_BYTES,
   items: {
     from: 'message m',
-    with: 'left join message_body b on b.message_id = m.id',
-    fields: 'm.*, b.body, b.warnings',
+    // The first value of each selection of messages is the account.
+    with: joinContent('$1', 'm.id'),
+    fields: `m.*, ${CONTENT_FIELDS}`,
     id: 'm.id',
     orderBy: 'm.date desc, m.id desc',
   },
@@ -33,13 +37,16 @@ export const MESSAGES_OF_ACCOUNT: AccountListener = {
   visibleObjects: [
     `select id, case when draft then 'draft' else 'message' end as object from message where account_id = $1 and not deleting`,
   ],
-  mirrorDeletions: AUDIT_DELETIONS,
+  mirrorDeletions: [...AUDIT_DELETIONS, ...DELETIONS_OF_CONTENTS],
 };
 
 /** Reads the mirror of messages. Every statement is limited to one account. */
 @Injectable()
 export class MessagesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly bodies: StoredBodies,
+  ) {}
 
   /** Newest first. */
   async list(
@@ -54,21 +61,26 @@ export class MessagesRepository {
     // Only a statement whose single parameter is the account has a plan that suits every value, so
     // only that one is prepared.
     const prepared = selection.conditions.values.length === 1;
-    return runListing<StoredMessage>(this.database, {
-      ...MESSAGES,
-      ...selection,
-      page,
-      view,
-      prepared,
-    });
+    const listing = await listPacked(this.database, { ...selection, page, view, prepared });
+    if (listing.view !== 'items') return listing;
+    return { view: 'items', items: await this.unpack(listing.items) };
   }
 
-  async find(
-    accountId: string,
-    id: string,
-    sql: Sql = this.database,
-  ): Promise<StoredMessage | undefined> {
-    return (await this.findMany(accountId, [id], sql))[0];
+  async find(accountId: string, id: string): Promise<StoredMessage | undefined> {
+    return (await this.findMany(accountId, [id]))[0];
+  }
+
+  /** Reads a message in a transaction. Call `unpack` after the transaction. */
+  async findPacked(sql: Sql, accountId: string, id: string): Promise<PackedMessage | undefined> {
+    return (await findPacked(sql, accountId, [id]))[0];
+  }
+
+  /**
+   * Reads the bodies of messages.
+   * @throws {ObjectStoreUnavailableError}, {ObjectDamagedError}
+   */
+  unpack(messages: readonly PackedMessage[]): Promise<StoredMessage[]> {
+    return this.bodies.unpack(messages);
   }
 
   /**
@@ -76,24 +88,8 @@ export class MessagesRepository {
    * left out.
    * @throws {PageTooLargeError}
    */
-  async findMany(
-    accountId: string,
-    ids: readonly string[],
-    sql: Sql = this.database,
-  ): Promise<StoredMessage[]> {
-    const conditions = new Conditions();
-    conditions.add(`m.account_id = ${conditions.value(accountId)} and not m.deleting`);
-    conditions.add(`m.id = any(${conditions.value(ids)}::uuid[])`);
-    const page = { limit: ids.length, offset: 0 };
-    const listing = await runListing<StoredMessage>(sql, {
-      ...MESSAGES,
-      from: 'message m',
-      id: 'm.id',
-      orderBy: 'm.id',
-      conditions,
-      page,
-    });
-    return listing.view === 'items' ? listing.items : [];
+  async findMany(accountId: string, ids: readonly string[]): Promise<StoredMessage[]> {
+    return this.unpack(await findPacked(this.database, accountId, ids));
   }
 
   /**
@@ -109,4 +105,26 @@ export class MessagesRepository {
     >(SOURCE, [accountId, id]);
     return row;
   }
+}
+
+/** A message whose body is still to be read. */
+export type PackedMessage = Omit<StoredMessage, 'body'> & PackedBody;
+
+type MessagesQuery = Omit<ListingQuery, keyof typeof MESSAGES>;
+
+const listPacked = (sql: Sql, query: MessagesQuery): Promise<Listing<PackedMessage>> =>
+  runListing<PackedMessage>(sql, { ...MESSAGES, ...query });
+
+async function findPacked(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<PackedMessage[]> {
+  const conditions = new Conditions();
+  conditions.add(`m.account_id = ${conditions.value(accountId)} and not m.deleting`);
+  conditions.add(`m.id = any(${conditions.value(ids)}::uuid[])`);
+  const page = { limit: ids.length, offset: 0 };
+  const query = { from: 'message m', id: 'm.id', orderBy: 'm.id', conditions, page };
+  const listing = await listPacked(sql, query);
+  return listing.view === 'items' ? listing.items : [];
 }

@@ -11,7 +11,7 @@ import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import { providerFailure } from '../../providers/port/provider-failure.ts';
 import type { MessageListRequest, MessageRecord, StoredMessage } from './filters/message-filter.ts';
-import { MessagesRepository } from './messages.repository.ts';
+import { MessagesRepository, type PackedMessage } from './messages.repository.ts';
 
 /** Maximum number of ids in one path. */
 const MOST_IDS = 100;
@@ -43,13 +43,27 @@ export class MessagesService {
     return { view: 'items', items: await this.#withEvents(account, listing.items) };
   }
 
+  /** @returns `undefined` if the account has no such message */
+  async find(account: AccountPrincipal, id: string): Promise<MessageRecord | undefined> {
+    const message = await this.repository.find(account.accountId, id);
+    return message && (await this.#withEvents(account, [message]))[0];
+  }
+
   /**
-   * @param sql a transaction to read in
+   * Reads a message in a transaction. Call `unpack` after the transaction, because its body may be
+   * in the object store.
    * @returns `undefined` if the account has no such message
    */
-  async find(account: AccountPrincipal, id: string, sql?: Sql): Promise<MessageRecord | undefined> {
-    const message = await this.repository.find(account.accountId, id, sql);
-    return message && (await this.#withEvents(account, [message]))[0];
+  findPacked(sql: Sql, account: AccountPrincipal, id: string): Promise<PackedMessage | undefined> {
+    return this.repository.findPacked(sql, account.accountId, id);
+  }
+
+  /** Reads what a packed message lacks: its body, and the events that came with it. */
+  async unpack(
+    account: AccountPrincipal,
+    message: PackedMessage,
+  ): Promise<MessageRecord | undefined> {
+    return (await this.#withEvents(account, await this.repository.unpack([message])))[0];
   }
 
   /**

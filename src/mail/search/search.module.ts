@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BodyObjectsModule } from '../messages/objects/body-objects.module.ts';
 import { MessagesModule } from '../messages/messages.module.ts';
 import { ThreadsModule } from '../threads/threads.module.ts';
 import { MessageSearchController } from './message-search.controller.ts';
@@ -12,7 +13,7 @@ import { ThreadSearchController } from './thread-search.controller.ts';
  * `search` is not routed as an id.
  */
 @Module({
-  imports: [MessagesModule, ThreadsModule],
+  imports: [BodyObjectsModule, MessagesModule, ThreadsModule],
   controllers: [MessageSearchController, ThreadSearchController],
   providers: [SearchService, SearchRepository, TextBacklogRunner],
 })

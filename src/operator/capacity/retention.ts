@@ -18,6 +18,7 @@ export function retentionOf(
       what: 'Mirrored mail',
       tables: [
         'message',
+        'message_content',
         'message_body',
         'message_search',
         'message_folder',

@@ -9,6 +9,7 @@ import { budgetConfig, budgetVariables } from './sections/budget-config.ts';
 import { databaseConfig, databaseVariables } from './sections/database-config.ts';
 import { defaultEgressAllow } from './egress-allow.ts';
 import { renamedVariables } from './renamed-variables.ts';
+import { objectsVariables } from './sections/objects-config.ts';
 import { quotaConfig, quotaVariables } from './sections/quota-config.ts';
 import { smsConfig, smsVariables } from './sections/sms-config.ts';
 import { parseKeyRing } from './key-ring.ts';
@@ -132,6 +133,7 @@ export const environmentSchema = z.object({
   ...budgetVariables,
   ...operatorMailVariables,
   ...operatorVariables,
+  ...objectsVariables,
   AUDIT_LOG_DAYS: integer(400, 30, 36_500),
   NEURAL: flag(false),
   SANDBOX: z.enum(['true', 'false'], 'must be true or false').optional(),
@@ -378,6 +380,16 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     quotas: quotaConfig(env),
     /** Limits of providers that our requests stay below. */
     budgets,
+    objects: {
+      /** The object store of bodies; `null` = all bodies are in the database. */
+      store: env.OBJECTS_URL ?? null,
+      /** False if no more bodies go there, and those that are there stay. */
+      writes: env.OBJECTS_WRITE,
+      /** Stored bodies of at least this many bytes go to the object store. */
+      minBytes: env.OBJECTS_MIN_BYTES,
+      /** Objects that no row names are kept for this many days, for backups that name them. */
+      keepDays: env.OBJECTS_KEEP_DAYS,
+    },
     /**
      * True if `/neural` serves applications that have the feature `neural`. Otherwise it returns
      * 403.

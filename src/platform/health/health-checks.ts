@@ -63,13 +63,13 @@ export class HealthChecks implements OnModuleInit {
 
   /** Writes a line when a check begins to fail, fails for another reason, or succeeds again. */
   #logChanges(results: readonly CheckResult[]): void {
-    for (const { name, problem, detail } of results) {
+    for (const { name, problem, detail, isOptional } of results) {
       const before = this.#problems.get(name) ?? null;
       if (problem === before) continue;
       this.#problems.set(name, problem);
+      const cause = `${name} ${problem}${detail === undefined ? '' : `: ${detail}`}`;
       if (problem === null) this.#log.log(`ready again: ${name}`);
-      else
-        this.#log.warn(`not ready: ${name} ${problem}${detail === undefined ? '' : `: ${detail}`}`);
+      else this.#log.warn(isOptional ? `ready, but ${cause}` : `not ready: ${cause}`);
     }
   }
 
@@ -103,7 +103,9 @@ export class HealthChecks implements OnModuleInit {
 /** Converts the results of the checks to the response. */
 function toReadyView(results: readonly CheckResult[], forOperators: boolean): ReadyView {
   return {
-    status: results.every(({ problem }) => problem === null) ? 'ready' : 'not_ready',
+    status: results.every(({ problem, isOptional }) => problem === null || isOptional)
+      ? 'ready'
+      : 'not_ready',
     checks: results.map(({ name, problem, detail }) => ({
       name,
       ok: problem === null,

@@ -1,4 +1,5 @@
 import type { Counter } from 'prom-client';
+import { objectRequests } from './object-metrics.ts';
 import { providerRequests, syncPasses, tokenRefreshes } from './sync-metrics.ts';
 
 /** Results that alerts look for, of each counter. */
@@ -6,6 +7,7 @@ const RESULTS = new Map<Counter, { label: string; values: readonly string[] }>([
   [syncPasses, { label: 'result', values: ['current', 'failed', 'stalled'] }],
   [tokenRefreshes, { label: 'result', values: ['refreshed', 'refused', 'failed'] }],
   [providerRequests, { label: 'status', values: ['200', '429', '500', '503', 'none'] }],
+  [objectRequests, { label: 'result', values: ['ok', 'failed'] }],
 ]);
 
 const seen = new Set<string>();
@@ -18,7 +20,7 @@ const seen = new Set<string>();
  */
 export function countResult(
   counter: Counter,
-  [label, name]: readonly [label: 'provider' | 'service', name: string],
+  [label, name]: readonly [label: 'provider' | 'service' | 'operation', name: string],
   result: string,
 ): void {
   const results = RESULTS.get(counter);

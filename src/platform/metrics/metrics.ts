@@ -1,5 +1,6 @@
 export { registry } from './registry.ts';
 export * from './database-metrics.ts';
+export * from './object-metrics.ts';
 export * from './queue-metrics.ts';
 export * from './request-metrics.ts';
 export * from './sync-metrics.ts';

@@ -21,6 +21,8 @@ export interface CheckResult {
   problem: string | null;
   /** For operators only; absent if there is no more to say. */
   detail?: string;
+  /** Present if the process should get traffic even while the check fails. */
+  isOptional?: true;
 }
 
 /** A check that fails, and why. */
@@ -40,21 +42,26 @@ const CHECK_LIMIT_MS = 2_000;
  * neither needs to know the other.
  */
 export class Readiness {
-  readonly #checks = new Map<string, ReadinessCheck>();
+  readonly #checks = new Map<string, { check: ReadinessCheck; isOptional: boolean }>();
 
   /**
    * Registers a check. If it fails because the database cannot be used, the result says why.
    * @param name unique for each check; a second registration replaces the first
+   * @param options.isOptional true for a check that is shown, and without which the process is
+   *   ready. Default: false
    */
-  register(name: string, check: ReadinessCheck): void {
-    this.#checks.set(name, check);
+  register(name: string, check: ReadinessCheck, { isOptional = false } = {}): void {
+    this.#checks.set(name, { check, isOptional });
   }
 
-  /** Runs all checks as `results` does. @returns those that fail; none while the process stops */
+  /**
+   * Runs all checks as `results` does.
+   * @returns those that fail and are not optional; none while the process stops
+   */
   async failing(): Promise<FailingCheck[]> {
     const results = await this.results();
-    const failing = results.flatMap(({ name, problem }) =>
-      problem === null ? [] : [{ name, problem }],
+    const failing = results.flatMap(({ name, problem, isOptional }) =>
+      problem === null || isOptional ? [] : [{ name, problem }],
     );
     return failing.some(({ name }) => name === STOPPING) ? [] : failing;
   }
@@ -65,10 +72,11 @@ export class Readiness {
    */
   results(): Promise<CheckResult[]> {
     return Promise.all(
-      [...this.#checks].map(async ([name, check]): Promise<CheckResult> => {
+      [...this.#checks].map(async ([name, { check, isOptional }]): Promise<CheckResult> => {
         const problem = await problemOf(check);
-        if (problem === null || typeof problem === 'string') return { name, problem };
-        return { name, problem: problem.text, detail: problem.detail };
+        const result = isOptional ? { name, isOptional } : { name };
+        if (problem === null || typeof problem === 'string') return { ...result, problem };
+        return { ...result, problem: problem.text, detail: problem.detail };
       }),
     );
   }

@@ -3,6 +3,7 @@ import { Clock } from '../../platform/base/time/clock.ts';
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../platform/changes/change-log.ts';
 import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.ts';
+import { BodyUploads } from '../../mail/messages/objects/body-uploads.ts';
 import { storeEventIds } from '../../mail/messages/mirror/store-event-ids.ts';
 import { dropMessages } from '../../mail/messages/mirror/remove-messages.ts';
 import { expiredOf, unvanish, vanish } from '../../mail/messages/mirror/vanished-messages.ts';
@@ -126,6 +127,7 @@ export class BatchStore {
     private readonly tracker: Tracker,
     private readonly invitations: MailedInvitations,
     private readonly contents: EditedContents,
+    private readonly uploads: BodyUploads,
     private readonly clock: Clock,
   ) {}
 
@@ -207,6 +209,8 @@ export class BatchStore {
       const plan = planBatch(incoming, knowledge, { email, ...folders });
       this.#withoutMarks(plan, knowledge);
       const stored = await writePlan(sql, accountId, plan, owner.at);
+      const complete = plan.added.filter(({ remote }) => !isListed(remote));
+      await this.uploads.add(sql, accountId, idsOf(complete), owner.at);
       const seen = [...knowledge.known.values(), ...plan.changed.map(({ known }) => known)];
       if (batch.hasVanished) await unvanish(sql, accountId, idsOf(seen));
       const gone = await this.#removeGone(sql, account, batch, { knowledge, plan, at: owner.at });

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { MailedInvitations } from '../../calendar/rsvp/mailed-invitations.ts';
+import { BodyUploads } from '../../mail/messages/objects/body-uploads.ts';
 import { insertAttachments, type NewAttachment } from '../../mail/files/store-attachments.ts';
 import {
   completeMessages,
@@ -68,6 +69,7 @@ export class ContentStore {
   constructor(
     private readonly tracker: Tracker,
     private readonly invitations: MailedInvitations,
+    private readonly uploads: BodyUploads,
   ) {}
 
   /**
@@ -92,6 +94,7 @@ export class ContentStore {
     const { messages } = plan;
     if (messages.length === 0) return;
     const written = await write(sql, accountId, plan, newFiles(messages, contents), at);
+    await this.uploads.add(sql, accountId, idsOf(messages), at);
     const harvested = await harvestContacts(sql, owner, messages, folders);
     const invited = await this.invitations.applyBatch(sql, owner, messages, folders);
     await storeEventIds(sql, accountId, invited.events);

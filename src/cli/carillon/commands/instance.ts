@@ -1,7 +1,7 @@
 import { Option } from 'commander';
-import { OperatorError } from '../../../platform/base/errors/operator-error.ts';
 import type { AppConfig } from '../../../platform/config/app-config.ts';
 import { example } from '../arguments.ts';
+import { NotConfirmedError } from '../not-confirmed-error.ts';
 import type { AddCommands } from '../cli.ts';
 import type {
   InstanceReport,
@@ -9,13 +9,6 @@ import type {
   Takeover,
   TakeoverReport,
 } from '../../../operator/instance/operator-instance.ts';
-
-/** The operator has not confirmed, so nothing was changed. */
-class NotConfirmedError extends OperatorError {
-  constructor(message: string) {
-    super('refused', message);
-  }
-}
 
 const placeText = (place: InstanceReport['recorded']): string =>
   place

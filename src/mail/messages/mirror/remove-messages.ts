@@ -1,6 +1,7 @@
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../../platform/changes/change-log.ts';
 import { messageWebhook, type NotifiedMessage } from '../message-webhooks.ts';
+import { deleteContents } from '../contents/store-contents.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../../threading/refresh-threads.ts';
 import { deleteEmptyThreads, lockThreads } from '../../threading/store-threads.ts';
@@ -43,6 +44,7 @@ export async function dropMessages(
   const messages = await sql.query<RemovedMessage>(REMOVE, [accountId, ids]);
   const threadIds = [...new Set(messages.map(({ threadId }) => threadId))];
   if (threadIds.length === 0) return [];
+  await deleteContents(sql, accountId, idsOf(messages));
   await lockThreads(sql, accountId, threadIds);
   const threads = await refreshThreads(sql, accountId, threadIds, at);
   await deleteEmptyThreads(sql, accountId, threadIds);

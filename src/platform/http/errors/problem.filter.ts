@@ -142,6 +142,8 @@ export class ProblemFilter implements ExceptionFilter {
       response.setHeader('X-RateLimit-Reset', String(seconds));
       response.setHeader('Retry-After', String(seconds));
     }
+    if (status === 503 && details.retryAfterSeconds !== undefined)
+      response.setHeader('Retry-After', String(details.retryAfterSeconds));
     response.status(status).json(bodyOf(found, request));
   }
 }

@@ -4,7 +4,9 @@ import { Clock, monotonicMs } from '../../base/time/clock.ts';
 import { EgressClient } from '../../egress/egress-client.ts';
 import { EgressError } from '../../egress/egress-error.ts';
 import { parseRetryAfter } from '../../egress/retry-after.ts';
+import { ObjectStoreUnavailableError } from '../../objects/object-errors.ts';
 import { annotateSpan } from '../../tracing/spans.ts';
+import { PostponedError } from '../../work/queue/dispatcher.ts';
 import { deltasJson } from '../contents/deltas.ts';
 import { EventContents } from '../contents/event-contents.ts';
 import { DeliverySigner } from '../secrets/delivery-signer.ts';
@@ -84,7 +86,10 @@ export class DeliveryRequests {
     private readonly clock: Clock,
   ) {}
 
-  /** @returns `null` if the process stops before there is an answer */
+  /**
+   * @returns `null` if the process stops before there is an answer
+   * @throws {PostponedError} if the contents of the events cannot be read now
+   */
   async send(delivery: Delivery): Promise<RequestAnswer | null> {
     if (!mayShare(delivery)) return (await this.#request([delivery]))?.(delivery) ?? null;
     const { gateId: webhookId } = delivery.row;
@@ -117,13 +122,7 @@ export class DeliveryRequests {
     if (!first) return null;
     const { loaded, row, signal } = first;
     const events = deliveries.flatMap(({ batch }) => batch.events);
-    const bodies = await this.contents.of(
-      loaded.content,
-      events.map(({ body }) => body),
-    );
-    const body = deltasJson(
-      events.map((event, index) => ({ ...event, body: bodies[index] ?? event.body })),
-    );
+    const body = await this.#bodyOf(loaded, events);
     const id = requestId(deliveries);
     const sentAt = this.clock.now();
     const mark = monotonicMs();
@@ -141,6 +140,21 @@ export class DeliveryRequests {
       events: events.length,
     };
     return (delivery) => ({ ...shared, leads: delivery === first });
+  }
+
+  /**
+   * The events with the content that the webhook wants.
+   * @throws {PostponedError} if the content cannot be read now
+   */
+  async #bodyOf({ content }: LoadedBatch, events: Batch['events']): Promise<Buffer> {
+    const stored = events.map(({ body }) => body);
+    const bodies = await this.contents.of(content, stored).catch((error: unknown) => {
+      if (!(error instanceof ObjectStoreUnavailableError)) throw error;
+      throw new PostponedError(error.retryAfterMs);
+    });
+    return deltasJson(
+      events.map((event, index) => ({ ...event, body: bodies[index] ?? event.body })),
+    );
   }
 
   async #post(

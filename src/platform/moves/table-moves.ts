@@ -1,0 +1,46 @@
+import type { Sql } from '../database/sql.ts';
+import type { RowOf } from '../database/rows/row-of.ts';
+import type { TableMove } from './table-move.entity.ts';
+
+/** A move, and the rows that it still has to move, as PostgreSQL estimates them. */
+export interface MoveProgress extends RowOf<
+  TableMove,
+  'name' | 'oldTable' | 'beganAt' | 'finishedAt' | 'moved'
+> {
+  /** Estimated rows of the old table; 0 once the move has finished. */
+  rowsLeft: number;
+}
+
+const LIST = `
+  select m.name, m.old_table as "oldTable", m.began_at as "beganAt", m.finished_at as "finishedAt", m.moved,
+    case when m.finished_at is null
+      then coalesce((select s.n_live_tup from pg_stat_user_tables s
+                     where s.schemaname = current_schema and s.relname = m.old_table), 0)
+      else 0 end as "rowsLeft"
+  from table_move m order by m.name`;
+const START = `update table_move set began_at = now() where began_at is null returning name`;
+const HAS_BEGUN = `select 1 from table_move where name = $1 and began_at is not null`;
+
+/** All moves, by name. */
+export function listMoves(sql: Sql): Promise<MoveProgress[]> {
+  return sql.query<MoveProgress>(LIST);
+}
+
+/**
+ * Begins all moves that have not begun, in the caller's transaction. No process of the release
+ * before may run: such a process does not see rows in the new tables.
+ * @returns the names of the moves that begin
+ */
+export async function beginMoves(sql: Sql): Promise<string[]> {
+  const rows = await sql.query<RowOf<TableMove, 'name'>>(START);
+  return rows.map(({ name }) => name);
+}
+
+/**
+ * Whether rows are written to the new table of a move. Once true, this stays true. A writer asks in
+ * its transaction, after it has locked or inserted what its rows belong to.
+ * @param name the new table
+ */
+export async function moveHasBegun(sql: Sql, name: string): Promise<boolean> {
+  return (await sql.query(HAS_BEGUN, [name])).length > 0;
+}
