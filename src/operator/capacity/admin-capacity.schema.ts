@@ -67,7 +67,7 @@ export const capacityView = z
       bytes_per_day: 310_000_000,
       tables: [
         {
-          table: 'message_body',
+          table: 'message_content',
           rows: 4_100_000,
           bytes: 31_000_000_000,
           index_bytes: 210_000_000,

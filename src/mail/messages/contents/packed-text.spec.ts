@@ -54,6 +54,6 @@ describe('packed texts', () => {
     const { packed, bytes } = await packText(html);
     await expect(
       (async () => unpackText({ packed: packed.subarray(0, -5), bytes }))(),
-    ).rejects.toThrow();
+    ).rejects.toThrow(/end of file|truncated|incomplete/i);
   });
 });

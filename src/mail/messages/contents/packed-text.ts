@@ -8,8 +8,8 @@ import {
 } from 'node:zlib';
 
 /*
- * How texts are stored in bytea columns: as UTF-8, or as one zstd frame if that is much smaller. The
- * first bytes tell them apart: no UTF-8 text begins with those of a frame (RFC 8878).
+ * How texts are stored in bytea columns: as UTF-8, or as one zstd frame if that is much smaller.
+ * The first bytes tell them apart: no UTF-8 text begins with those of a frame (RFC 8878).
  */
 
 const FRAME_MAGIC = 0xfd2fb528;

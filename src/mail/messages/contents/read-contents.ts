@@ -8,8 +8,8 @@ import { unpackText } from './packed-text.ts';
  * Reading of contents of messages, in their present and their earlier form. A row that moves from
  * one table to the other is in one of them in the snapshot of each statement.
  *
- * Parameters of SQL are expressions. `account` must be a parameter of the statement: then PostgreSQL
- * opens one partition. With a column, it would open all.
+ * Parameters of SQL are expressions. `account` must be a parameter of the statement: then
+ * PostgreSQL opens one partition. With a column, it would open all.
  */
 
 /** SQL of the length of a body in bytes, which does not read the body; `null` without a body. */
