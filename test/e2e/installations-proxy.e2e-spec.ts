@@ -1,7 +1,6 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import request from 'supertest';
-import { createAccount, createApplication, type TestAccount } from '../support/factories.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import {
   Daemon,
@@ -20,15 +19,10 @@ describeWith(['haproxy'], 'the proxy before several installations', () => {
   let haproxy: Daemon | undefined;
   let url: string;
   const installations: TestApp[] = [];
-  const accounts: TestAccount[] = [];
 
   beforeAll(async () => {
     folder = await serverFolder('haproxy');
-    for (let n = 0; n < 2; n += 1) {
-      const server = await startTestApp({ ROLES: 'api' });
-      installations.push(server);
-      accounts.push(await createAccount(server.app, await createApplication(server.app)));
-    }
+    for (let n = 0; n < 2; n += 1) installations.push(await startTestApp({ ROLES: 'api' }));
     const [port = 0] = await freePorts(1);
     const hostOf = (n: string) => new URL(installations[Number(n) - 1]?.url ?? '').host;
     const shipped = await fs.readFile(path.join(SHIPPED, 'haproxy.cfg'), 'utf8');
@@ -48,29 +42,21 @@ describeWith(['haproxy'], 'the proxy before several installations', () => {
     await removeFolder(folder);
   });
 
-  const accountAt = (host: string, account: TestAccount | undefined) =>
-    request(url)
-      .get('/account')
-      .set('host', host)
-      .set(account?.bearer ?? {});
+  const readyAt = (host: string) => request(url).get('/health/ready').set('host', host);
 
-  it('leads a host name to the installation that knows its tokens', async () => {
-    const [first, second] = accounts;
-    await until(
-      'the first installation to serve its account',
-      async () => (await accountAt(ACME, first)).status === 200,
-    );
-    await until(
-      'the second installation to serve its account',
-      async () => (await accountAt(GLOBEX, second)).status === 200,
-    );
-    expect((await accountAt(ACME.toUpperCase(), first)).body).toMatchObject({ id: first?.id });
-    expect((await accountAt(GLOBEX, second)).body).toMatchObject({ id: second?.id });
-    expect((await accountAt(GLOBEX, first)).status).toBe(401);
+  it('leads each host name to its own installation', async () => {
+    for (const host of [ACME, GLOBEX, ACME.toUpperCase()])
+      await until(`${host} to be ready`, async () => (await readyAt(host)).status === 200);
+    await installations[1]?.database.drop();
+    await until('the second installation to be without a process', async () => {
+      const { status, body } = await readyAt(GLOBEX);
+      return status === 503 && String(body.message).includes('No api process');
+    });
+    expect((await readyAt(ACME)).status).toBe(200);
   });
 
   it('refuses host names that no installation serves', async () => {
-    const response = await accountAt('other.example.com', accounts[0]);
+    const response = await readyAt('other.example.com');
     expect(response.status).toBe(421);
     expect(response.body).toMatchObject({ type: 'api_error' });
   });
