@@ -70,8 +70,8 @@ const MESSAGES = `
     insert into file (id, account_id, message_id, part, filename, content_type, content_disposition, size)
     select ${ID('f')}, $1::uuid, id, 0, case when n % 3 = 0 then 'image001.png' else 'report-' || n % 400 || '.pdf' end,
       case when n % 3 = 0 then 'image/png' else 'application/pdf' end, 'attachment', 1000 from given where file order by n)
-  insert into message_folder (message_id, folder_id, date)
-  select id, ($3::uuid[])[place], date from given
+  insert into message_folder (message_id, folder_id, date, account_id)
+  select id, ($3::uuid[])[place], date, $1::uuid from given
   cross join lateral unnest(array[
     case when draft then 3 when sent then 2 when n % 29 = 0 then 4 when n % 31 = 0 then 5 when a < 0.5 then 6 else 1 end,
     case when $4 and b > 0.6 then 7 + floor(power(14, a))::int end]) place

@@ -40,8 +40,8 @@ const MESSAGES = `
     select distinct on (thread_id) thread_id, $1::uuid, subject, date, date, date, 3, array[$3::uuid] from given
     on conflict (id) do nothing),
   summaries as (
-    insert into thread_summary (thread_id, people, message_ids, snippet, has_attachments, length)
-    select thread_id, jsonb_agg(sender -> 0), array_agg(id order by date), min(left(body, 190)), bool_or(file), 300
+    insert into thread_summary (thread_id, account_id, people, message_ids, snippet, has_attachments, length)
+    select thread_id, $1::uuid, jsonb_agg(sender -> 0), array_agg(id order by date), min(left(body, 190)), bool_or(file), 300
     from given group by thread_id
     on conflict (thread_id) do update set message_ids = thread_summary.message_ids || excluded.message_ids),
   messages as (
@@ -57,7 +57,8 @@ const MESSAGES = `
   files as (
     insert into file (id, account_id, message_id, part, filename, content_type, content_disposition, size)
     select gen_random_uuid(), $1, id, 0, 'report.pdf', 'application/pdf', 'attachment', 1000 from given where file),
-  places as (insert into message_folder (message_id, folder_id, date) select id, $3, date from given)
+  places as (
+    insert into message_folder (message_id, folder_id, date, account_id) select id, $3, date, $1 from given)
   insert into message_search (message_id, account_id, date, document)
   select id, $1, date, document::tsvector from given`;
 

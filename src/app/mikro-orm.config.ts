@@ -3,6 +3,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { defineConfig, type Options } from '@mikro-orm/postgresql';
 import { connectionTo } from '../platform/database/database-hosts.ts';
 import { setOwnerEntities } from '../platform/database/owner-keys.ts';
+import { AccountFill } from '../platform/account-fills/account-fill.entity.ts';
 import { Application } from '../accounts/applications/application.entity.ts';
 import { RequestCount } from '../platform/request-counts/request-count.entity.ts';
 import { TableMove } from '../platform/moves/table-move.entity.ts';
@@ -112,7 +113,7 @@ export const entities = [
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   ObjectUpload, ObjectDeletion, ObjectOrphan, ObjectSweep, Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageContent, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
-  MessageSearch, TextBacklog, NeuralFeedback,
+  MessageSearch, TextBacklog, AccountFill, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,
   Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, AuditSeen, AuditedDay, CandidateMessage, AuditedCollection, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,

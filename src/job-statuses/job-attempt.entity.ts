@@ -41,6 +41,8 @@ const JobAttemptSchema = defineEntity({
     nextAt: p.datetime().columnType('timestamptz').nullable(),
     /** Name of the retry rule that set `nextAt` or ended the job. */
     rule: p.text().nullable(),
+    /** `null` in rows of earlier releases that are not filled yet (ADR 0170). */
+    account: p.uuid().fieldName('account_id').nullable(),
   },
 });
 

@@ -4,6 +4,15 @@ import { columnsOf, type Sql } from '../platform/database/sql.ts';
 import type { SendRoute } from './job-status.ts';
 import type { JobAttempt } from './job-attempt.entity.ts';
 import type { RowOf } from '../platform/database/rows/row-of.ts';
+import type { FilledTable } from '../platform/account-fills/fill-account.ts';
+
+/** Where the account of an attempt is found (`account-fills.ts`). */
+export const ACCOUNT_OF_ATTEMPTS: FilledTable = {
+  table: 'job_attempt',
+  key: { id: 'uuid' },
+  parent: 'job_status',
+  reference: 'job_id',
+};
 
 /** One attempt in the timeline of a job status. */
 export interface AttemptRecord extends RowOf<
@@ -22,11 +31,11 @@ const GIVEN_ATTEMPTS = `
   a(id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule, route, server)`;
 const INSERT_ATTEMPTS = `
   insert into job_attempt (id, job_id, attempt, started_at, ended_at, outcome, phase, code, detail, next_at, rule,
-                           route, server)
-  select a.* from ${GIVEN_ATTEMPTS}`;
+                           route, server, account_id)
+  select a.*, s.account_id from ${GIVEN_ATTEMPTS} left join job_status s on s.id = a.job_id`;
 // The job may have been deleted, and the same result may be written twice.
 const INSERT_LATE_ATTEMPTS = `
-  ${INSERT_ATTEMPTS} where exists (select from job_status s where s.id = a.job_id) on conflict (id) do nothing`;
+  ${INSERT_ATTEMPTS} where s.id is not null on conflict (id) do nothing`;
 
 const attemptValues = (attempts: readonly AttemptRecord[]): unknown[] => [
   ...columnsOf(

@@ -18,6 +18,7 @@ const STAYS: Record<string, string> = {
 
 /** Tables without a column of ids, each with the reason why no row belongs to an application. */
 const BELONGS_TO_NOBODY: Record<string, string> = {
+  account_fill: 'how far the accounts of old rows are filled in',
   audit_total: 'sums over the whole installation',
   failed_attempt: 'hashes of network addresses and names, for 15 minutes',
   instance: 'the installation',

@@ -102,6 +102,19 @@ function tablesInSql(owners: ReadonlyMap<string, string>): TableUse[] {
   });
 }
 
+/** Columns of each `insert into` of a table in the SQL of `src`. */
+export function insertsOf(table: string): { file: string; columns: string[] }[] {
+  const pattern = new RegExp(`\\binsert into\\s+${table}\\s*(?:as \\w+\\s*)?\\(([^)]*)\\)`, 'gi');
+  return sourceFiles().flatMap((file) =>
+    literalsOf(file).flatMap((text) =>
+      [...text.matchAll(pattern)].map(([, columns = '']) => ({
+        file,
+        columns: columns.split(',').map((column) => column.trim()),
+      })),
+    ),
+  );
+}
+
 /** Files of `src` from the root of the project, without spec files. */
 export function sourceFiles(): string[] {
   return fs

@@ -23,6 +23,7 @@ import { LogLevels } from '../../platform/log-level/log-levels.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { Engine } from '../../platform/work/engine.ts';
 import { KeyWatch } from '../keys/key-watch.ts';
+import { AccountFills } from './account-fills.ts';
 import { Maintenance } from './maintenance.ts';
 import { TaskRuns } from './task-runs.ts';
 
@@ -160,6 +161,11 @@ export class WorkOfWorkers {
   @Cron('20 * * * * *', task('moves of tables', 60))
   moveRows(): Promise<void> {
     return this.runs.ofWorker(MoveRunner, (moves, stop) => moves.runBriefly(stop));
+  }
+
+  @Cron('40 * * * * *', task('accounts of rows', 60))
+  fillAccounts(): Promise<void> {
+    return this.runs.ofWorker(AccountFills, (fills, stop) => fills.runBriefly(stop));
   }
 
   @Cron('45 */5 * * * *', task('meetings without events', 300))

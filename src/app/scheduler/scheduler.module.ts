@@ -14,6 +14,7 @@ import { SyncModule } from '../../sync/sync.module.ts';
 import { WebhookDispatcher } from '../../platform/webhooks/delivery/webhook-dispatcher.ts';
 import { WebhooksModule } from '../../platform/webhooks/webhooks.module.ts';
 import { DISPATCHERS, Engine } from '../../platform/work/engine.ts';
+import { AccountFills } from './account-fills.ts';
 import { Maintenance } from './maintenance.ts';
 import type { AppConfig } from '../../platform/config/app-config.ts';
 import { WorkOfProcesses, WorkOfWorkers } from './recurring-work.ts';
@@ -49,6 +50,7 @@ import { Notifier } from '../../platform/work/notifier.ts';
     Engine,
     Notifier,
     Maintenance,
+    AccountFills,
     TaskRuns,
     WorkOfProcesses,
   ],

@@ -26,6 +26,8 @@ const DraftFileSchema = defineEntity({
     size: p.integer(),
     /** The bytes; `null` until the draft's job has fetched them from the provider. */
     data: () => p.manyToOne(FileData).ref().nullable().deleteRule('set null'),
+    /** `null` in rows of earlier releases that are not filled yet (ADR 0170). */
+    account: p.uuid().fieldName('account_id').nullable(),
   },
 });
 

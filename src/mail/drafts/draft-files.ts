@@ -12,6 +12,7 @@ import type { ConnectedAccount } from '../../accounts/grants/provider-accounts.t
 import { ProviderError } from '../../platform/base/errors/provider-error.ts';
 import type { ComposedAttachment } from '../../formats/mime/compose.ts';
 import type { DraftRow } from './drafts.repository.ts';
+import type { FilledTable } from '../../platform/account-fills/fill-account.ts';
 
 /**
  * Bytes fetched for one file at most. Other mail programs attach more than the API accepts, but a
@@ -21,10 +22,17 @@ const MOST_COLLECTED = 4 * MOST_FILE_BYTES;
 
 const CLEAR = 'delete from draft_file where message_id = $1 returning file_id as id';
 const WRITE = `
-  insert into draft_file (message_id, position, file_id, filename, content_type, content_disposition, content_id, size, data_id)
-  select $1, x.position, x.id, x.filename, x.content_type, x.content_disposition, x.content_id, x.size, x.data_id
+  insert into draft_file (message_id, position, file_id, filename, content_type, content_disposition, content_id, size, data_id, account_id)
+  select $1, x.position, x.id, x.filename, x.content_type, x.content_disposition, x.content_id, x.size, x.data_id, $3
   from jsonb_to_recordset($2::jsonb) x(position integer, id uuid, filename text, content_type text,
     content_disposition text, content_id text, size integer, data_id uuid)`;
+/** Where the account of a draft's file is found (`account-fills.ts`). */
+export const ACCOUNT_OF_DRAFT_FILES: FilledTable = {
+  table: 'draft_file',
+  key: { message_id: 'uuid', position: 'integer' },
+  parent: 'message',
+  reference: 'message_id',
+};
 const SIZE = 'select coalesce(sum(size), 0)::float8 as size from draft_file where message_id = $1';
 const COLLECTED = `
   update draft_file set data_id = $3, size = $4 where message_id = $1 and file_id = $2 and data_id is null`;
@@ -97,12 +105,12 @@ export class DraftFiles {
    */
   async write(
     sql: Sql,
-    draftId: string,
+    { accountId, id: draftId }: { accountId: string; id: string },
     files: readonly CarriedFile[],
   ): Promise<{ gone: string[]; moved: string[] }> {
     const before = new Set((await sql.query<{ id: string }>(CLEAR, [draftId])).map(({ id }) => id));
     const rows = files.map((file, position) => ({ ...file, position }));
-    if (rows.length > 0) await sql.query(WRITE, [draftId, recordset(rows)]);
+    if (rows.length > 0) await sql.query(WRITE, [draftId, recordset(rows), accountId]);
     const after = new Set(idsOf(files));
     // Attachments of the provider's copy that the draft no longer has.
     const gone = await deleteOtherAttachments(sql, draftId, [...after]);

@@ -226,7 +226,7 @@ export class DraftsService {
         snippetOf(after.body),
         before.threadId,
       );
-      const { gone, moved } = await this.files.write(sql, after.id, carried);
+      const { gone, moved } = await this.files.write(sql, after, carried);
       await storeDocuments(sql, account.accountId, [{ ...after, files: carried }]);
       const owner = ownerOf(account, at);
       const file = { ...owner, object: 'file' } as const;

@@ -28,6 +28,8 @@ const FileChunkSchema = defineEntity({
     no: p.integer().primary(),
     /** Stored uncompressed (`storage external`), because most files are compressed already. */
     bytes: p.blob(),
+    /** `null` in rows of earlier releases that are not filled yet (ADR 0170). */
+    account: p.uuid().fieldName('account_id').nullable(),
   },
 });
 

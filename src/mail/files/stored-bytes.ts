@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
 import { Database } from '../../platform/database/sql.ts';
+import type { FilledTable } from '../../platform/account-fills/fill-account.ts';
 
 /** A chunk is written once at least this many bytes have arrived. */
 export const CHUNK_BYTES = 256 * 1024;
@@ -21,7 +22,7 @@ const PIECE_BYTES = 32 * 1024;
 const MOST_STATEMENTS = 4;
 
 const BEGIN = 'insert into file_data (id, account_id) values ($1, $2)';
-const WRITE = 'insert into file_chunk (data_id, no, bytes) values ($1, $2, $3)';
+const WRITE = 'insert into file_chunk (data_id, no, bytes, account_id) values ($1, $2, $3, $4)';
 const READ = `
   select substring(bytes from $3 + 1 for ${PIECE_BYTES}) as bytes, octet_length(bytes) as length
   from file_chunk where data_id = $1 and no = $2`;
@@ -29,6 +30,14 @@ const DISCARD = `
   delete from file_data d where d.account_id = $1 and d.id = any($2::uuid[])
     and not exists (select 1 from file f where f.data_id = d.id)
     and not exists (select 1 from draft_file f where f.data_id = d.id)`;
+
+/** Where the account of a chunk is found (`account-fills.ts`). */
+export const ACCOUNT_OF_CHUNKS: FilledTable = {
+  table: 'file_chunk',
+  key: { data_id: 'uuid', no: 'integer' },
+  parent: 'file_data',
+  reference: 'data_id',
+};
 
 /** A part of a chunk. */
 interface Piece {
@@ -65,7 +74,7 @@ export class StoredBytes {
     const write = async () => {
       const chunk = Buffer.concat(pieces);
       [pieces, waiting] = [[], 0];
-      await this.#limit.run('', () => this.database.query(WRITE, [id, no, chunk]));
+      await this.#limit.run('', () => this.database.query(WRITE, [id, no, chunk, accountId]));
       no += 1;
     };
     for await (const piece of bytes) {

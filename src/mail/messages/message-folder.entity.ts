@@ -11,6 +11,8 @@ const MessageFolderSchema = defineEntity({
     folder: () => p.manyToOne(Folder).primary().deleteRule('cascade'),
     /** Copy of the message's date, so that a folder of any size can be listed newest first. */
     date: p.datetime().columnType('timestamptz'),
+    /** `null` in rows of earlier releases that are not filled yet (ADR 0170). */
+    account: p.uuid().fieldName('account_id').nullable(),
   },
 });
 

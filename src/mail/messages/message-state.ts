@@ -102,8 +102,8 @@ const LEAVE = `
                     where x.message_id = mf.message_id and x.folder_id = mf.folder_id)
   returning mf.message_id as "messageId", mf.folder_id as "folderId"`;
 const ENTER = `
-  insert into message_folder (message_id, folder_id, date)
-  select m.id, f.id, m.date from unnest($2::uuid[], $3::uuid[]) x(message_id, folder_id)
+  insert into message_folder (message_id, folder_id, date, account_id)
+  select m.id, f.id, m.date, $1 from unnest($2::uuid[], $3::uuid[]) x(message_id, folder_id)
   join folder f on f.id = x.folder_id and f.account_id = $1
   join message m on m.id = x.message_id and m.account_id = $1
   on conflict do nothing`;

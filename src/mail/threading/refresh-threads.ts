@@ -1,11 +1,20 @@
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
+import type { FilledTable } from '../../platform/account-fills/fill-account.ts';
 
 /** Messages and their files are deleted with their threads. */
 export const THREADS_OF_ACCOUNT: AccountListener = {
   visibleObjects: [`select id, 'thread' as object from thread where account_id = $1`],
   mirrorDeletions: ['delete from thread where account_id = $1'],
+};
+
+/** Where the account of a summary is found (`account-fills.ts`). */
+export const ACCOUNT_OF_SUMMARIES: FilledTable = {
+  table: 'thread_summary',
+  key: { thread_id: 'uuid' },
+  parent: 'thread',
+  reference: 'thread_id',
 };
 
 /** The result of a refresh, for a thread that clients can see or could see until then. */
@@ -75,8 +84,8 @@ const REFRESH = `
           m.folders && k.sent or coalesce(m.sender = k.email, false) as sent
         from own m) m) x),
   summary as (
-    insert into thread_summary (thread_id, people, message_ids, snippet, has_attachments, length)
-    select thread_id, people, message_ids, coalesce(snippet, ''), has_attachments,
+    insert into thread_summary (thread_id, account_id, people, message_ids, snippet, has_attachments, length)
+    select thread_id, $1, people, message_ids, coalesce(snippet, ''), has_attachments,
       pg_column_size(people) + pg_column_size(message_ids)
     from s
     on conflict (thread_id) do update set people = excluded.people, message_ids = excluded.message_ids,

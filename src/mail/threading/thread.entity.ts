@@ -95,6 +95,8 @@ const ThreadSummarySchema = defineEntity({
     hasAttachments: p.boolean(),
     /** Approximate size of `people` and `messageIds` in bytes. */
     length: p.integer(),
+    /** `null` in rows of earlier releases that are not filled yet (ADR 0170). */
+    account: p.uuid().fieldName('account_id').nullable(),
   },
 });
 

@@ -1,3 +1,4 @@
+import type { FilledTable } from '../../../platform/account-fills/fill-account.ts';
 import type { MessagePrefix } from '../../../providers/port/connector.ts';
 import { columnsOf, idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { type MirrorOwnerIds, removeMessages } from './remove-messages.ts';
@@ -6,13 +7,21 @@ import type { Message } from '../message.entity.ts';
 import type { MessageFolder } from '../message-folder.entity.ts';
 import type { RowOf } from '../../../platform/database/rows/row-of.ts';
 
+/** Where the account of a message in a folder is found (`account-fills.ts`). */
+export const ACCOUNT_OF_MEMBERSHIPS: FilledTable = {
+  table: 'message_folder',
+  key: { message_id: 'uuid', folder_id: 'uuid' },
+  parent: 'message',
+  reference: 'message_id',
+};
+
 /** A message that was added to a folder. */
 export type TakenMessage = RowOf<Folder, 'id'> & RowOf<Message, 'threadId' | 'draft'>;
 
 const ADD_FROM_DUPLICATE = `
   with taken as (
-    insert into message_folder (message_id, folder_id, date)
-    select mf.message_id, $2, mf.date from folder f join message_folder mf on mf.folder_id = f.id
+    insert into message_folder (message_id, folder_id, date, account_id)
+    select mf.message_id, $2, mf.date, $1 from folder f join message_folder mf on mf.folder_id = f.id
     where f.account_id = $1 and f.provider_id = $3 and f.id <> $2
     on conflict do nothing
     returning message_id)
@@ -77,8 +86,8 @@ export interface Membership {
 }
 
 const ENTER = `
-  insert into message_folder (message_id, folder_id, date)
-  select x.message_id, f.id, x.date
+  insert into message_folder (message_id, folder_id, date, account_id)
+  select x.message_id, f.id, x.date, $1
   from unnest($2::uuid[], $3::text[], $4::timestamptz[]) x(message_id, provider_id, date)
   join folder f on f.account_id = $1 and f.provider_id = x.provider_id
   on conflict do nothing

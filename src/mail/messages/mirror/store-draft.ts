@@ -37,8 +37,8 @@ const WRITE = `
       'excluded',
     )}`;
 const ENTER_DRAFTS = `
-  insert into message_folder (message_id, folder_id, date)
-  select $2, f.id, $3 from folder f where f.account_id = $1 and f.name = 'drafts' order by f.id limit 1
+  insert into message_folder (message_id, folder_id, date, account_id)
+  select $2, f.id, $3, $1 from folder f where f.account_id = $1 and f.name = 'drafts' order by f.id limit 1
   on conflict (message_id, folder_id) do update set date = excluded.date`;
 
 /**
