@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findFolders } from '../folders/find-folders.ts';
 import { MESSAGE_BYTES, MESSAGE_COLUMNS } from './filters/message-columns.ts';
@@ -39,22 +40,25 @@ export const MESSAGES_OF_ACCOUNT: AccountListener = {
 /** Reads the mirror of messages. Every statement is limited to one account. */
 @Injectable()
 export class MessagesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly reads: ReadDatabase,
+  ) {}
 
   /** Newest first. */
   async list(
     accountId: string,
     { filter, page, view }: MessageListRequest,
   ): Promise<Listing<StoredMessage>> {
-    const folders = await findFolders(this.database, accountId, filter);
+    const folders = await findFolders(this.reads, accountId, filter);
     const counted =
-      view === 'count' ? await countMessages(this.database, accountId, filter, folders) : undefined;
+      view === 'count' ? await countMessages(this.reads, accountId, filter, folders) : undefined;
     if (counted !== undefined) return { view: 'count', count: counted };
     const selection = selectMessages(accountId, filter, folders);
     // Only a statement whose single parameter is the account has a plan that suits every value, so
     // only that one is prepared.
     const prepared = selection.conditions.values.length === 1;
-    return runListing<StoredMessage>(this.database, {
+    return runListing<StoredMessage>(this.reads, {
       ...MESSAGES,
       ...selection,
       page,
