@@ -489,6 +489,7 @@ describeWith(['promtool'], 'alerts', () => {
     const elsewhere = [
       'CarillonCommitsNotSynchronous',
       'CarillonCommitsWait',
+      'CarillonReadsDiverted',
       'CarillonStandbyLags',
     ];
     expect([...tested, ...elsewhere].toSorted()).toEqual(alerts.toSorted());

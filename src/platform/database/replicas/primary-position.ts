@@ -1,4 +1,5 @@
 import { JointLookUp } from '../../base/concurrency/joint-look-up.ts';
+import { describeDatabaseTrouble } from '../health/database-trouble.ts';
 import { timelineOf } from '../health/timelines.ts';
 import type { Sql } from '../sql.ts';
 import { StandbyUnusableError } from './standby-unusable-error.ts';
@@ -45,28 +46,41 @@ export class PrimaryPosition {
   /**
    * Returns a position that the primary told after the call. Calls at the same time share a
    * statement.
-   * @throws {StandbyUnusableError} if the position does not cover all commits
-   * @throws the error of the statement, for example because the server became a standby
+   * @throws {StandbyUnusableError} if the primary does not tell it, or it does not cover all
+   *   commits
    */
   async read(): Promise<Position> {
     const position = await this.#positions.get('');
-    if (!position) throw new StandbyUnusableError('cannot be compared with the primary');
+    if (!position) throw new Error('the look-up left out the position');
     return position;
   }
 
-  /** Returns the system identifier of the primary: its standbys have the same one. */
+  /**
+   * Returns the system identifier of the primary: its standbys have the same one.
+   * @throws {StandbyUnusableError} if the primary does not tell it
+   */
   async server(): Promise<string> {
-    const [row] = await this.#sql.query<{ server: string }>(SERVER);
-    return row?.server ?? '';
+    return (await this.#one<{ server: string }>(SERVER)).server;
   }
 
   async #ask(): Promise<Position> {
-    const [row] = await this.#sql.query<PositionRow>(POSITION);
-    if (!row) throw new StandbyUnusableError('cannot be compared with the primary');
-    if (row.level === 'off')
+    const { level, segment, bytes } = await this.#one<PositionRow>(POSITION);
+    if (level === 'off')
       throw new StandbyUnusableError(
         'cannot be compared with the primary, because synchronous_commit is off there',
       );
-    return { timeline: timelineOf(row.segment), bytes: row.bytes };
+    return { timeline: timelineOf(segment), bytes };
+  }
+
+  async #one<R extends object>(text: string): Promise<R> {
+    try {
+      const [row] = await this.#sql.query<R>(text);
+      if (row) return row;
+      throw new Error('the primary has returned no row');
+    } catch (error) {
+      throw new StandbyUnusableError(
+        `cannot be compared with the primary, which ${describeDatabaseTrouble(error)}`,
+      );
+    }
   }
 }
