@@ -141,6 +141,7 @@ export class StandbyReads
   /** Reads through the standby, as a request does. */
   async #probe(): Promise<void> {
     this.#sessions.expect(await this.#position.server());
+    this.#sessions.forget();
     await this.#checks.query('select');
   }
 

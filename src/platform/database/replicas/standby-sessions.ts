@@ -7,7 +7,7 @@ import type { Position, PrimaryPosition } from './primary-position.ts';
 import { StandbyUnusableError } from './standby-unusable-error.ts';
 
 /** How long a read waits for the standby. The primary answers most reads within this time. */
-const PATIENCE_MS = 25;
+const PATIENCE_MS = 50;
 /** Between two questions to a standby that has not replayed a position. */
 const PAUSE_MS = 1;
 /** How long the standby may take to say what it is. */
@@ -66,7 +66,8 @@ export function problemOf(
  */
 export class StandbySessions {
   readonly #primary: PrimaryPosition;
-  readonly #facts = new Map<pg.ClientBase, StandbyFacts>();
+  /** The open connections; `null` if the server must be asked before the next statement. */
+  readonly #facts = new Map<pg.ClientBase, StandbyFacts | null>();
   #server: string | null = null;
 
   constructor(primary: PrimaryPosition) {
@@ -78,11 +79,17 @@ export class StandbySessions {
     this.#server = server;
   }
 
+  /** The server of each connection is asked before its next statement: it may be another by now. */
+  forget(): void {
+    for (const client of this.#facts.keys()) this.#facts.set(client, null);
+  }
+
   /**
    * Prepares a new connection.
    * @param settings select list of its settings
    */
   readonly greet = async (client: pg.ClientBase, limitMs: number, settings = '1') => {
+    this.#facts.set(client, null);
     client.once('end', () => this.#facts.delete(client));
     await answered(client as pg.Client, Math.min(limitMs, ANSWER_MS), {
       text: `select ${settings}`,
