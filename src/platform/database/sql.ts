@@ -198,13 +198,21 @@ export class SqlPool implements SqlConnection {
     }
   }
 
-  /** Takes a connection from the pool, and closes it if it is not admitted. */
-  async #take(): Promise<pg.PoolClient> {
+  /** Takes a connection from the pool. */
+  #take(): Promise<pg.PoolClient> {
     noteUse(this.#listed);
-    const client = await this.#pool.connect();
-    if (!this.#admit) return client;
+    const taken = this.#pool.connect();
+    return this.#admit ? this.#admitted(taken, this.#admit) : taken;
+  }
+
+  /** Closes the connection if it is not admitted. */
+  async #admitted(
+    taken: Promise<pg.PoolClient>,
+    admit: StandbyHooks['admit'],
+  ): Promise<pg.PoolClient> {
+    const client = await taken;
     try {
-      await this.#admit(client);
+      await admit(client);
       return client;
     } catch (error) {
       client.release(error as Error);

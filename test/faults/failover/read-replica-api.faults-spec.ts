@@ -110,10 +110,10 @@ describe('two servers that read from a standby', () => {
   });
 
   it('show each write, and answer each request, while the standby pauses, crashes and returns', async () => {
-    let stopped = false;
+    const stop = new AbortController();
     const all: unknown[] = [];
     const going = (async () => {
-      for (let n = 300; !stopped; n += 1) all.push(...(await writeAndRead(n)));
+      for (let n = 300; !stop.signal.aborted; n += 1) all.push(...(await writeAndRead(n)));
     })();
     await pair.standby.query('select pg_wal_replay_pause()');
     await readFrom('primary');
@@ -132,7 +132,7 @@ describe('two servers that read from a standby', () => {
     await readFrom('primary');
     await pair.standby.thaw();
     await readFrom('standby');
-    stopped = true;
+    stop.abort();
     await going;
     expect(all).toEqual([]);
     const output = servers[0].output();

@@ -49,10 +49,10 @@ describe('DATABASE_READ_URL', () => {
   });
 
   it.each([
-    'postgresql://db2,db3/mail',
-    'postgresql://db2/mail?target_session_attrs=any',
-    'mysql://db2/mail',
-  ])('is refused if it is %s', (url) => {
-    expect(() => configOf({ DATABASE_READ_URL: url }, 'api')).toThrow();
+    ['postgresql://db2,db3/mail', 'must name one host'],
+    ['postgresql://db2/mail?target_session_attrs=any', 'must name one host'],
+    ['mysql://db2/mail', 'must start with postgres://'],
+  ])('is refused if it is %s', (url, reason) => {
+    expect(() => configOf({ DATABASE_READ_URL: url }, 'api')).toThrow(reason);
   });
 });
