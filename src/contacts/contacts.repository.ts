@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../accounts/grants/account-listeners.ts';
 import { Conditions } from '../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../platform/database/listing.ts';
+import { ReadDatabase } from '../platform/database/replicas/read-database.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { type ContactFields, contactFields } from '../providers/port/contact-content.ts';
 import { filterKey, KEY_FIELDS, type KeyField } from './contact-keys.ts';
@@ -93,7 +94,10 @@ export const CONTACTS_OF_ACCOUNT: AccountListener = {
 
 @Injectable()
 export class ContactsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly reads: ReadDatabase,
+  ) {}
 
   /** Oldest first. */
   async list(
@@ -104,7 +108,7 @@ export class ContactsRepository {
     const conditions = new Conditions();
     const account = conditions.value(accountId);
     const { from, id } = fromOf(conditions, account, filter);
-    const listing = await runListing<Row<ContactRecord>>(this.database, {
+    const listing = await runListing<Row<ContactRecord>>(this.reads, {
       ...LISTED,
       from,
       id,
@@ -123,11 +127,15 @@ export class ContactsRepository {
    * left out.
    * @throws {PageTooLargeError}
    */
-  async findMany(accountId: string, ids: readonly string[]): Promise<ContactRecord[]> {
+  async findMany(
+    accountId: string,
+    ids: readonly string[],
+    sql: Sql = this.database,
+  ): Promise<ContactRecord[]> {
     const conditions = new Conditions();
     conditions.add(`c.account_id = ${conditions.value(accountId)} and not c.deleting`);
     conditions.add(`c.id = any(${conditions.value(ids)}::uuid[])`);
-    const listing = await runListing<Row<ContactRecord>>(this.database, {
+    const listing = await runListing<Row<ContactRecord>>(sql, {
       ...LISTED,
       ...LISTED.items,
       conditions,
@@ -151,7 +159,7 @@ export class ContactsRepository {
 
   /** Groups with at least one contact, sorted by path. */
   groups(accountId: string): Promise<ContactGroupRecord[]> {
-    return this.database.query<ContactGroupRecord>(GROUPS, [accountId]);
+    return this.reads.query<ContactGroupRecord>(GROUPS, [accountId]);
   }
 
   /** Returns the groups of the account with these ids. Unknown ids are left out. */

@@ -11,6 +11,7 @@ import { isEmailAddress } from '../platform/base/text/address.ts';
 import { isId, newId } from '../platform/base/ids/ids.ts';
 import { Clock } from '../platform/base/time/clock.ts';
 import type { Listing, PageOfView } from '../platform/database/listing.ts';
+import { ReadDatabase } from '../platform/database/replicas/read-database.ts';
 import { Database, type Sql } from '../platform/database/sql.ts';
 import { recordChanges } from '../platform/changes/change-log.ts';
 import { ProviderAccounts } from '../accounts/grants/provider-accounts.ts';
@@ -70,6 +71,7 @@ export function knowsPeopleOfMail({ scopes }: Pick<AccountPrincipal, 'scopes'>):
 export class ContactsService {
   constructor(
     private readonly database: Database,
+    private readonly reads: ReadDatabase,
     private readonly repository: ContactsRepository,
     private readonly accounts: ProviderAccounts,
     private readonly connectors: ConnectorRegistry,
@@ -102,13 +104,15 @@ export class ContactsService {
   /**
    * Returns the contacts with these ids that the account has and its scopes allow, in no particular
    * order.
+   * @param sql where to read; default: the primary
    * @throws {PageTooLargeError}
    */
   async findMany(
     account: Pick<AccountPrincipal, 'accountId' | 'scopes'>,
     ids: readonly string[],
+    sql?: Sql,
   ): Promise<ContactRecord[]> {
-    const found = await this.repository.findMany(account.accountId, ids);
+    const found = await this.repository.findMany(account.accountId, ids, sql);
     return knowsPeopleOfMail(account)
       ? found
       : found.filter(({ source }) => source === 'address_book');
@@ -116,7 +120,7 @@ export class ContactsService {
 
   /** @throws {NotFoundError} also for a contact collected from mail that the scopes do not allow */
   async get(account: AccountPrincipal, id: string): Promise<ContactRecord> {
-    const [contact] = isId(id) ? await this.findMany(account, [id]) : [];
+    const [contact] = isId(id) ? await this.findMany(account, [id], this.reads) : [];
     if (!contact) throw new NotFoundError('contact', id);
     return contact;
   }

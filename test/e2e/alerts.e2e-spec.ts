@@ -491,6 +491,7 @@ describeWith(['promtool'], 'alerts', () => {
       'CarillonCommitsWait',
       'CarillonObjectsDamaged',
       'CarillonObjectStoreAway',
+      'CarillonReadsDiverted',
       'CarillonStandbyLags',
     ];
     expect([...tested, ...elsewhere].toSorted()).toEqual(alerts.toSorted());

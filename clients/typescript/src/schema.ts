@@ -11157,6 +11157,16 @@ export interface components {
                 /** @description What is wrong; absent if the check is ok */
                 problem?: string;
             }[];
+            /** @description Which server answers reads; only if `DATABASE_READ_URL` is set. A process is ready with either. */
+            reads?: {
+                /**
+                 * @description Senders
+                 * @enum {string}
+                 */
+                from: "standby" | "primary";
+                /** @description Why the standby does not answer reads; absent if it does */
+                problem?: string;
+            };
             /**
              * @description Status of the object
              * @enum {string}

@@ -5,6 +5,7 @@ import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, runListing } from '../../platform/database/listing.ts';
 import { addMetadataCondition } from '../../platform/database/metadata-filter.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import { Database } from '../../platform/database/sql.ts';
 import { RECORD_FIELDS, selected } from './event-columns.ts';
 import type { EventFilter, EventQuery } from './event-query.ts';
@@ -94,7 +95,10 @@ export const EVENTS_OF_ACCOUNT: AccountListener = {
 
 @Injectable()
 export class EventsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly reads: ReadDatabase,
+  ) {}
 
   async find(accountId: string, id: string): Promise<EventRecord | undefined> {
     return (await this.database.query<EventRecord>(FIND, [id, accountId]))[0];
@@ -109,7 +113,7 @@ export class EventsRepository {
     conditions.add(`e.account_id = ${conditions.value(accountId)} and e.recurrence is null`);
     addFilters(conditions, filter);
     addTimeFilters(conditions, filter);
-    const listing = await runListing<EventRecord>(this.database, {
+    const listing = await runListing<EventRecord>(this.reads, {
       ...LISTED,
       conditions,
       page: { limit: most, offset: 0 },
@@ -126,7 +130,7 @@ export class EventsRepository {
     conditions.add(`e.account_id = ${conditions.value(accountId)} and e.recurrence is not null`);
     conditions.add(`e.starts_at < ${conditions.value(before)}`);
     addFilters(conditions, filter);
-    const listing = await runListing<SeriesRecord>(this.database, {
+    const listing = await runListing<SeriesRecord>(this.reads, {
       ...LISTED,
       columns: `${COLUMNS}, ${SERIES_COLUMNS}`,
       conditions,
@@ -182,7 +186,7 @@ export class EventsRepository {
     conditions.add(`e.account_id = ${conditions.value(accountId)}`);
     addFilters(conditions, query);
     addTimeFilters(conditions, query);
-    return runListing<EventRecord>(this.database, {
+    return runListing<EventRecord>(this.reads, {
       ...LISTED,
       conditions,
       page: query,

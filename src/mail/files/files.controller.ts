@@ -89,7 +89,7 @@ export class FilesController {
     const file = await this.files.get(account, id);
     // A HEAD request gets no body, so the bytes are not read.
     const bytes =
-      request.method === 'HEAD' ? Readable.from([]) : await this.files.open(account, file);
+      request.method === 'HEAD' ? Readable.from([]) : await this.files.download(account, file);
     const download = new StreamableFile(bytes, {
       type: mediaType(file),
       disposition: contentDisposition(file),

@@ -3,6 +3,7 @@ import type { AccountListener } from '../../accounts/grants/account-listeners.ts
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import { Database, idsOf, recordset, type Sql } from '../../platform/database/sql.ts';
 import { filenameCondition } from '../messages/filters/message-conditions.ts';
 import { LEAST_COUNTED_BYTES } from './file-limits.ts';
@@ -96,7 +97,10 @@ export const FILES_OF_ACCOUNT: AccountListener = {
  */
 @Injectable()
 export class FilesRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly reads: ReadDatabase,
+  ) {}
 
   /** Oldest first. */
   list(
@@ -119,7 +123,7 @@ export class FilesRepository {
       conditions.add(isId(messageId) ? inMessage(conditions.value(messageId)) : 'false');
     if (filename !== undefined) conditions.add(filenameCondition(conditions, account, filename));
     if (contentType !== undefined) conditions.add(contentTypeCondition(conditions, contentType));
-    return runListing<FileRecord>(this.database, {
+    return runListing<FileRecord>(this.reads, {
       columns: COLUMNS,
       from: 'file f',
       id: 'f.id',

@@ -4,6 +4,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { DomainError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing, PageOfView } from '../../platform/database/listing.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import {
   type ConnectedAccount,
@@ -25,6 +26,7 @@ import { StoredBytes } from './stored-bytes.ts';
 export class FilesService {
   constructor(
     private readonly repository: FilesRepository,
+    private readonly reads: ReadDatabase,
     private readonly stored: StoredBytes,
     private readonly listed: ListedContents,
     private readonly accounts: ProviderAccounts,
@@ -50,7 +52,7 @@ export class FilesService {
 
   /** @throws {NotFoundError} also if the scopes do not allow the file */
   async get(account: AccountPrincipal, id: string): Promise<FileSource> {
-    const [file] = await this.findMany(account, [id]);
+    const [file] = await this.findMany(account, [id], this.reads);
     if (!file) throw new NotFoundError('file', id);
     return file;
   }
@@ -89,12 +91,17 @@ export class FilesService {
   /**
    * Streams the bytes, no faster than the caller reads them. A caller that does not read to the end
    * must destroy the stream.
+   * @param sql where to read stored bytes; default: the primary
    * @throws {NotFoundError} also if the provider no longer has the message
    * @throws {DomainError} if the bytes cannot be read now
    */
-  async open(principal: Pick<AccountPrincipal, 'accountId'>, file: FileSource): Promise<Readable> {
+  async open(
+    principal: Pick<AccountPrincipal, 'accountId'>,
+    file: FileSource,
+    sql?: Sql,
+  ): Promise<Readable> {
     const { id, dataId, size, messageProviderId } = file;
-    if (dataId !== null) return this.stored.open(dataId, size);
+    if (dataId !== null) return this.stored.open(dataId, size, sql);
     if (messageProviderId === null) return this.#openUnreported(principal.accountId, file);
     const account = await this.accounts.find(principal.accountId);
     if (!account) throw new NotFoundError('file', id);
@@ -105,6 +112,11 @@ export class FilesService {
       if (error.code === 'not-found') throw new NotFoundError('file', id);
       throw providerFailure(error, 'return the file');
     }
+  }
+
+  /** As `open`, for a client: stored bytes are read where reads of the API go. */
+  download(principal: Pick<AccountPrincipal, 'accountId'>, file: FileSource): Promise<Readable> {
+    return this.open(principal, file, this.reads);
   }
 
   /** Opens a file of a message without a provider id: a message just sent, or a draft. */

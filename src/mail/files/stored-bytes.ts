@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Injectable } from '@nestjs/common';
 import { newId } from '../../platform/base/ids/ids.ts';
 import { KeyedLimit } from '../../platform/base/concurrency/keyed-limit.ts';
-import { Database } from '../../platform/database/sql.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
 import type { FilledTable } from '../../platform/account-fills/fill-account.ts';
 
 /** A chunk is written once at least this many bytes have arrived. */
@@ -91,15 +91,16 @@ export class StoredBytes {
   /**
    * Streams the bytes piece by piece, as they are read. Between two pieces no database connection
    * is in use. The stream fails if the bytes are deleted meanwhile.
+   * @param sql where to read; default: the primary
    */
-  open(id: string, size: number): Readable {
-    return Readable.from(this.#pieces(id, size));
+  open(id: string, size: number, sql: Sql = this.database): Readable {
+    return Readable.from(this.#pieces(id, size, sql));
   }
 
-  async *#pieces(id: string, size: number): AsyncGenerator<Buffer> {
+  async *#pieces(id: string, size: number, sql: Sql): AsyncGenerator<Buffer> {
     for (let [no, at, read] = [0, 0, 0]; read < size;) {
       const values = [id, no, at];
-      const [row] = await this.#limit.run('', () => this.database.query<Piece>(READ, values));
+      const [row] = await this.#limit.run('', () => sql.query<Piece>(READ, values));
       if (!row) throw new Error(`stored file ${id} ends at ${read} of ${size} bytes`);
       read += row.bytes.length;
       at += row.bytes.length;

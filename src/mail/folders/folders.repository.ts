@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type PageOfView, runListing } from '../../platform/database/listing.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import type { Folder } from './folder.entity.ts';
 import type { RowOf } from '../../platform/database/rows/row-of.ts';
@@ -52,13 +53,16 @@ export const FOLDERS_OF_ACCOUNT: AccountListener = {
 /** SQL of folders and labels. Every statement is limited to one account. */
 @Injectable()
 export class FoldersRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly reads: ReadDatabase,
+  ) {}
 
   /** Oldest first. */
   list(accountId: string, page: PageOfView): Promise<Listing<FolderRecord>> {
     const conditions = new Conditions();
     conditions.add(`f.account_id = ${conditions.value(accountId)} and not f.deleting`);
-    return runListing<FolderRecord>(this.database, {
+    return runListing<FolderRecord>(this.reads, {
       columns: COLUMNS,
       from: 'folder f',
       id: 'f.id',
@@ -70,7 +74,7 @@ export class FoldersRepository {
   }
 
   async find(accountId: string, id: string): Promise<FolderRecord | undefined> {
-    return (await this.database.query<FolderRecord>(FIND, [accountId, id]))[0];
+    return (await this.reads.query<FolderRecord>(FIND, [accountId, id]))[0];
   }
 
   /**

@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
 import { type Listing, type ListingQuery, runListing } from '../../platform/database/listing.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findFolders } from '../folders/find-folders.ts';
 import { CONTENT_FIELDS, joinContent, type PackedBody } from './contents/read-contents.ts';
@@ -45,6 +46,7 @@ export const MESSAGES_OF_ACCOUNT: AccountListener = {
 export class MessagesRepository {
   constructor(
     private readonly database: Database,
+    private readonly reads: ReadDatabase,
     private readonly bodies: StoredBodies,
   ) {}
 
@@ -53,21 +55,25 @@ export class MessagesRepository {
     accountId: string,
     { filter, page, view }: MessageListRequest,
   ): Promise<Listing<StoredMessage>> {
-    const folders = await findFolders(this.database, accountId, filter);
+    const folders = await findFolders(this.reads, accountId, filter);
     const counted =
-      view === 'count' ? await countMessages(this.database, accountId, filter, folders) : undefined;
+      view === 'count' ? await countMessages(this.reads, accountId, filter, folders) : undefined;
     if (counted !== undefined) return { view: 'count', count: counted };
     const selection = selectMessages(accountId, filter, folders);
     // Only a statement whose single parameter is the account has a plan that suits every value, so
     // only that one is prepared.
     const prepared = selection.conditions.values.length === 1;
-    const listing = await listPacked(this.database, { ...selection, page, view, prepared });
+    const listing = await listPacked(this.reads, { ...selection, page, view, prepared });
     if (listing.view !== 'items') return listing;
     return { view: 'items', items: await this.unpack(listing.items) };
   }
 
-  async find(accountId: string, id: string): Promise<StoredMessage | undefined> {
-    return (await this.findMany(accountId, [id]))[0];
+  async find(
+    accountId: string,
+    id: string,
+    sql: Sql = this.database,
+  ): Promise<StoredMessage | undefined> {
+    return (await this.findMany(accountId, [id], sql))[0];
   }
 
   /** Reads a message in a transaction. Call `unpack` after the transaction. */
@@ -85,11 +91,16 @@ export class MessagesRepository {
 
   /**
    * Returns the messages of the account with these ids, in no particular order. Unknown ids are
-   * left out.
+   * left out. Not for transactions: bodies may be in the object store.
+   * @param sql where to read; default: the primary
    * @throws {PageTooLargeError}
    */
-  async findMany(accountId: string, ids: readonly string[]): Promise<StoredMessage[]> {
-    return this.unpack(await findPacked(this.database, accountId, ids));
+  async findMany(
+    accountId: string,
+    ids: readonly string[],
+    sql: Sql = this.database,
+  ): Promise<StoredMessage[]> {
+    return this.unpack(await findPacked(sql, accountId, ids));
   }
 
   /**

@@ -3,6 +3,7 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { InvalidInputError, NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing } from '../../platform/database/listing.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { ListedContents } from '../listed-contents/listed-contents.ts';
 import { MessageEvents } from '../message-events/message-events.ts';
@@ -24,6 +25,7 @@ const MOST_IDS = 100;
 export class MessagesService {
   constructor(
     private readonly repository: MessagesRepository,
+    private readonly reads: ReadDatabase,
     private readonly events: MessageEvents,
     private readonly listed: ListedContents,
     private readonly accounts: ProviderAccounts,
@@ -43,9 +45,12 @@ export class MessagesService {
     return { view: 'items', items: await this.#withEvents(account, listing.items) };
   }
 
-  /** @returns `undefined` if the account has no such message */
-  async find(account: AccountPrincipal, id: string): Promise<MessageRecord | undefined> {
-    const message = await this.repository.find(account.accountId, id);
+  /**
+   * @param sql where to read; default: the primary
+   * @returns `undefined` if the account has no such message
+   */
+  async find(account: AccountPrincipal, id: string, sql?: Sql): Promise<MessageRecord | undefined> {
+    const message = await this.repository.find(account.accountId, id, sql);
     return message && (await this.#withEvents(account, [message]))[0];
   }
 
@@ -72,33 +77,43 @@ export class MessagesService {
    * @throws {DomainError} if the provider cannot deliver a listed message now
    */
   async get(account: AccountPrincipal, id: string): Promise<MessageRecord> {
-    const message = isId(id) ? await this.findComplete(account, id) : undefined;
+    const message = isId(id) ? await this.findComplete(account, id, this.reads) : undefined;
     if (!message) throw new NotFoundError('message', id);
     return message;
   }
 
   /**
    * As `get`, also for drafts.
+   * @param sql where to read; default: the primary
    * @returns `undefined` if the account has no such message, or the provider no longer has it
    */
-  async findComplete(account: AccountPrincipal, id: string): Promise<MessageRecord | undefined> {
-    const message = await this.find(account, id);
+  async findComplete(
+    account: AccountPrincipal,
+    id: string,
+    sql?: Sql,
+  ): Promise<MessageRecord | undefined> {
+    const message = await this.find(account, id, sql);
     if (!message?.listed) return message;
     await this.listed.complete(account.accountId, [id]);
-    const completed = await this.find(account, id);
+    const completed = await this.find(account, id, sql);
     return completed?.listed ? undefined : completed;
   }
 
   /**
    * Returns the messages of the account with these ids, in the order of `ids`. Unknown ids are left
    * out.
+   * @param sql where to read; default: the primary
    * @throws {PageTooLargeError}
    */
-  async findMany(account: AccountPrincipal, ids: readonly string[]): Promise<MessageRecord[]> {
+  async findMany(
+    account: AccountPrincipal,
+    ids: readonly string[],
+    sql?: Sql,
+  ): Promise<MessageRecord[]> {
     if (ids.length === 0) return [];
     const messages = await this.#withEvents(
       account,
-      await this.repository.findMany(account.accountId, ids),
+      await this.repository.findMany(account.accountId, ids, sql),
     );
     const found = new Map(messages.map((message) => [message.id, message]));
     return ids.flatMap((id) => found.get(id) ?? []);
@@ -117,7 +132,10 @@ export class MessagesService {
     const unknown = ids.find((id) => !isId(id));
     if (unknown !== undefined) throw new NotFoundError('message', unknown);
     const wanted = [...new Set(ids.map((id) => id.toLowerCase()))];
-    const messages = await this.#completed(account, await this.findMany(account, wanted));
+    const messages = await this.#completed(
+      account,
+      await this.findMany(account, wanted, this.reads),
+    );
     const found = new Set(messages.map(({ id }) => id));
     const missing = wanted.find((id) => !found.has(id));
     if (missing !== undefined) throw new NotFoundError('message', missing);
@@ -129,7 +147,7 @@ export class MessagesService {
     const listed = messages.filter((message) => message.listed).map(({ id }) => id);
     if (listed.length === 0) return messages;
     await this.listed.complete(account.accountId, listed);
-    const read = await this.findMany(account, listed);
+    const read = await this.findMany(account, listed, this.reads);
     const completed = new Map(read.map((message) => [message.id, message]));
     return messages
       .map((message) => completed.get(message.id) ?? message)

@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { Page } from '../../platform/database/listing.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
+import type { Sql } from '../../platform/database/sql.ts';
 import { accountKey } from '../../formats/text/search-document.ts';
 import type { SearchQuery, StateMatch, Term } from './search-query.ts';
 import { groupText, rankText } from './tsquery.ts';
@@ -75,10 +76,10 @@ interface FolderRow extends RowOf<Folder, 'id' | 'name'> {
 /** Searches messages. Every statement is limited to one account. */
 @Injectable()
 export class SearchRepository {
-  constructor(private readonly database: Database) {}
+  constructor(private readonly reads: ReadDatabase) {}
 
   find(accountId: string, query: SearchQuery, request: FindRequest): Promise<FoundPage> {
-    return this.database.transaction(async (sql) => {
+    return this.reads.transaction(async (sql) => {
       const folders = await foldersOf(sql, accountId, query);
       await sql.query(PLANNING);
       const { text, values } = statementOf(accountId, query, folders, request);
@@ -89,7 +90,7 @@ export class SearchRepository {
 
   /** Runs a search and returns its plan (`explain analyze`). */
   async explain(accountId: string, query: SearchQuery, request: FindRequest): Promise<string> {
-    return this.database.transaction(async (sql) => {
+    return this.reads.transaction(async (sql) => {
       const folders = await foldersOf(sql, accountId, query);
       await sql.query(PLANNING);
       const { text, values } = statementOf(accountId, query, folders, request);

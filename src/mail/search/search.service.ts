@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import type { Page } from '../../platform/database/listing.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import { Clock } from '../../platform/base/time/clock.ts';
 import type { MessageRecord } from '../messages/filters/message-filter.ts';
 import { MessagesService } from '../messages/messages.service.ts';
@@ -20,6 +21,7 @@ export interface SearchRequest {
 export class SearchService {
   constructor(
     private readonly repository: SearchRepository,
+    private readonly reads: ReadDatabase,
     private readonly messages: MessagesService,
     private readonly threads: ThreadsService,
     private readonly clock: Clock,
@@ -28,7 +30,7 @@ export class SearchService {
   /** Best match first. Drafts are found only if the query asks for them. */
   async findMessages(account: AccountPrincipal, request: SearchRequest): Promise<MessageRecord[]> {
     const ids = await this.#ids(account.accountId, 'messages', request);
-    return this.messages.findMany(account, ids);
+    return this.messages.findMany(account, ids, this.reads);
   }
 
   /**
@@ -40,7 +42,10 @@ export class SearchService {
     request: SearchRequest & { expanded: boolean },
   ): Promise<ThreadRecord[]> {
     const ids = await this.#ids(account.accountId, 'threads', request);
-    return this.threads.findMany(account, ids, request);
+    return this.threads.findMany(account, ids, {
+      expanded: request.expanded,
+      sql: this.reads,
+    });
   }
 
   async #ids(accountId: string, found: Found, { text, page }: SearchRequest): Promise<string[]> {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { type Listing, type Page, runListing } from '../../platform/database/listing.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { type FilterFolders, findFolders, type FoundFolder } from '../folders/find-folders.ts';
 import {
@@ -62,18 +63,21 @@ const ARE_FREQUENT = `
 /** Reads threads. Every statement is limited to one account. */
 @Injectable()
 export class ThreadsRepository {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    private readonly reads: ReadDatabase,
+  ) {}
 
   /** Newest last message first. */
   async list(
     accountId: string,
     { filter, page, view }: ThreadListRequest,
   ): Promise<Listing<StoredThread>> {
-    const folders = await findFolders(this.database, accountId, filter);
+    const folders = await findFolders(this.reads, accountId, filter);
     const people = peopleAskedFor(filter);
     const frequent = view === 'count' ? [] : await this.#frequent(accountId, people, page);
     const conditions = conditionsOf(accountId, filter, folders, { people, frequent });
-    const listing = await runListing<ThreadRow>(this.database, {
+    const listing = await runListing<ThreadRow>(this.reads, {
       ...THREADS,
       orderBy: NEWEST_FIRST,
       items: itemsBy(NEWEST_FIRST),
@@ -86,7 +90,7 @@ export class ThreadsRepository {
     });
     if (listing.view !== 'items') return listing;
     const expanded = view === 'expanded';
-    const items = await withMessages(this.database, accountId, listing.items, expanded);
+    const items = await withMessages(this.reads, accountId, listing.items, expanded);
     return { view: 'items', items };
   }
 
@@ -99,7 +103,7 @@ export class ThreadsRepository {
     const enough = Math.max(FREQUENT, FREQUENT_FOR_EACH * (offset + limit));
     const frequent: string[][] = [];
     for (const group of people.filter(({ length }) => length > 1)) {
-      const [row] = await this.database.query<{ enough: boolean }>(ARE_FREQUENT, [
+      const [row] = await this.reads.query<{ enough: boolean }>(ARE_FREQUENT, [
         accountId,
         group,
         enough,

@@ -3,6 +3,8 @@ import type { AccountPrincipal } from '../../platform/auth/principal.ts';
 import { NotFoundError } from '../../platform/base/errors/domain-error.ts';
 import { isId } from '../../platform/base/ids/ids.ts';
 import type { Listing } from '../../platform/database/listing.ts';
+import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
+import type { Sql } from '../../platform/database/sql.ts';
 import { ListedContents } from '../listed-contents/listed-contents.ts';
 import { MessageEvents } from '../message-events/message-events.ts';
 import { type MessageChange, MessageChangesService } from '../messages/message-changes.service.ts';
@@ -29,6 +31,7 @@ export interface ChangedThread {
 export class ThreadsService {
   constructor(
     private readonly repository: ThreadsRepository,
+    private readonly reads: ReadDatabase,
     private readonly changes: MessageChangesService,
     private readonly events: MessageEvents,
     private readonly listed: ListedContents,
@@ -47,12 +50,13 @@ export class ThreadsService {
   /**
    * Returns the threads of the account with these ids, in the order of `ids`. Unknown ids are left
    * out.
+   * @param view.sql where to read; default: the primary
    * @throws {PageTooLargeError}
    */
   async findMany(
     account: AccountPrincipal,
     ids: readonly string[],
-    view: { expanded: boolean },
+    view: { expanded: boolean; sql?: Sql },
   ): Promise<ThreadRecord[]> {
     if (ids.length === 0) return [];
     const stored = await this.repository.findMany(account.accountId, ids, view);
@@ -86,7 +90,7 @@ export class ThreadsService {
     id: string,
     view: { expanded: boolean },
   ): Promise<ThreadRecord | undefined> {
-    return (await this.findMany(account, [id], view))[0];
+    return (await this.findMany(account, [id], { ...view, sql: this.reads }))[0];
   }
 
   /**

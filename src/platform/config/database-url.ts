@@ -75,6 +75,15 @@ export function databaseUrlProblem(url: string): string | null {
   }
 }
 
+/** Returns what is wrong with a `DATABASE_READ_URL`, or `null`. */
+export function standbyUrlProblem(url: string): string | null {
+  const problem = databaseUrlProblem(url);
+  if (problem !== null) return problem;
+  return parseDatabaseUrl(url).sessions === null
+    ? null
+    : 'must name one host and no target_session_attrs; put a proxy in front of several standbys';
+}
+
 function sessionKind(parameter: string | undefined, several: boolean): SessionKind | null {
   if (parameter === undefined) return several ? 'read-write' : null;
   const value = parameter.slice(parameter.indexOf('=') + 1);

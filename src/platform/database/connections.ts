@@ -32,6 +32,8 @@ export interface ConnectionLimits {
   settings?: SessionSettings;
   /** See `PoolOptions`. */
   transactionPooling?: boolean;
+  /** See `PoolOptions`. */
+  standby?: { connectMs: number; greet: typeof greet } | undefined;
 }
 
 /**
@@ -127,6 +129,7 @@ export function connectionOptions({
   statementTimeoutMs,
   settings = {},
   transactionPooling = false,
+  standby = { connectMs: 5_000, greet },
 }: ConnectionLimits) {
   const all = settingsList({
     statement_timeout: statementTimeoutMs,
@@ -136,7 +139,7 @@ export function connectionOptions({
   });
   return {
     idleTimeoutMillis: 10_000,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: standby.connectMs,
     keepAlive: true,
     // Not sent with the start of the connection: PgBouncer refuses all such settings, or ignores
     // them. With transaction pooling a setting would stay on a connection that others use.
@@ -144,7 +147,7 @@ export function connectionOptions({
       ? {}
       : {
           onConnect: (client: pg.ClientBase) =>
-            greet(client, answerLimitMs(statementTimeoutMs), all),
+            standby.greet(client, answerLimitMs(statementTimeoutMs), all),
         }),
   } satisfies pg.PoolConfig;
 }

@@ -21,6 +21,8 @@ import { RequestContexts } from './request-contexts.ts';
 import { answerLimitMs, connectionOptions, types } from './connections.ts';
 import { transactionCommitted } from './orm-transactions.ts';
 import { Database } from './sql.ts';
+import { ReadDatabase } from './replicas/read-database.ts';
+import { StandbyReads } from './replicas/standby-reads.ts';
 import { TimelineWatch } from './health/timeline-watch.ts';
 
 /** Maximum time that a statement of a request may run. */
@@ -102,13 +104,26 @@ export class DatabaseModule {
               applicationName: 'carillon',
             }),
         },
+        {
+          provide: ReadDatabase,
+          inject: [APP_CONFIG, Database],
+          useFactory: ({ database, roles }: AppConfig, primary: Database): ReadDatabase =>
+            database.readUrl === null || !roles.includes('api')
+              ? primary
+              : new StandbyReads(primary, {
+                  url: database.readUrl,
+                  max: database.pools.requests,
+                  statementTimeoutMs: REQUEST_STATEMENT_MS,
+                  applicationName: 'carillon-reads',
+                }),
+        },
         DatabaseCloser,
         TimelineWatch,
         OrmWiring,
         { provide: RequestContexts, useValue: requests },
         clock ? { provide: Clock, useValue: clock } : { provide: Clock, useClass: DatabaseClock },
       ],
-      exports: [Database, Clock],
+      exports: [Database, ReadDatabase, Clock],
     };
   }
 }

@@ -4,6 +4,7 @@ import {
   answered,
   answerLimitMs,
   connectionOptions,
+  type greet,
   SHORT_STATEMENT_SETTINGS,
   STEADY_PLAN_SECONDS,
   STEADY_PLAN_SETTINGS,
@@ -84,6 +85,18 @@ export interface PoolOptions {
    * then not prepared, and the settings of sessions are those of the pooler. Default: false.
    */
   transactionPooling?: boolean;
+  /** How a standby is read, whose connections are checked in another way. Default: a primary. */
+  standby?: StandbyHooks;
+}
+
+/** What a pool of connections to a standby does besides. An error closes the connection. */
+export interface StandbyHooks {
+  /** How long opening a connection, or the wait for a free one, may take, in milliseconds. */
+  connectMs: number;
+  /** Prepares a new connection, instead of `greet`. */
+  greet: typeof greet;
+  /** Called before each statement and each transaction, with the connection that will run it. */
+  admit: (client: pg.ClientBase) => Promise<void>;
 }
 
 /**
@@ -95,19 +108,26 @@ export class SqlPool implements SqlConnection {
   readonly #listed: OpenPool;
   readonly #prepares: boolean;
   readonly #answerMs: number;
+  readonly #admit: StandbyHooks['admit'] | undefined;
   /** Most connections that the pool opens. */
   readonly size: number;
 
   constructor(options: PoolOptions) {
-    const { steadyPlans = false, statementTimeoutMs, transactionPooling = false } = options;
+    const {
+      steadyPlans = false,
+      statementTimeoutMs,
+      transactionPooling = false,
+      standby,
+    } = options;
     const settings = steadyPlans ? STEADY_PLAN_SETTINGS : SHORT_STATEMENT_SETTINGS;
     this.size = options.max;
     this.#prepares = !transactionPooling;
     this.#answerMs = answerLimitMs(statementTimeoutMs);
+    this.#admit = standby?.admit;
     this.#pool = new pg.Pool({
       ...connectionTo(options.url),
       max: options.max,
-      ...connectionOptions({ statementTimeoutMs, settings, transactionPooling }),
+      ...connectionOptions({ statementTimeoutMs, settings, transactionPooling, standby }),
       ...(steadyPlans ? { maxLifetimeSeconds: STEADY_PLAN_SECONDS } : {}),
       types,
       application_name: options.applicationName,
@@ -127,8 +147,7 @@ export class SqlPool implements SqlConnection {
   ): Promise<R[]> {
     // Reads need the connection more than a statement that would be refused on it.
     commitWaits.admit(text);
-    noteUse(this.#listed);
-    const client = await this.#pool.connect();
+    const client = await this.#take();
     let failure: Error | undefined;
     try {
       return await this.#run<R>(client, text, values, options);
@@ -142,8 +161,7 @@ export class SqlPool implements SqlConnection {
   }
 
   async transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    noteUse(this.#listed);
-    const client = await this.#pool.connect();
+    const client = await this.#take();
     let broken: Error | undefined;
     try {
       return await this.#transaction(client, work, (error) => (broken = error));
@@ -159,8 +177,7 @@ export class SqlPool implements SqlConnection {
    * @returns false if another connection holds the lock; `work` does not run then
    */
   async exclusively(key: number, work: (sql: SqlConnection) => Promise<void>): Promise<boolean> {
-    noteUse(this.#listed);
-    const client = await this.#pool.connect();
+    const client = await this.#take();
     let failure: Error | undefined;
     try {
       const sql: SqlConnection = {
@@ -178,6 +195,28 @@ export class SqlPool implements SqlConnection {
     } finally {
       // After an error the connection is closed, which also ends the lock.
       client.release(failure);
+    }
+  }
+
+  /** Takes a connection from the pool. */
+  #take(): Promise<pg.PoolClient> {
+    noteUse(this.#listed);
+    const taken = this.#pool.connect();
+    return this.#admit ? this.#admitted(taken, this.#admit) : taken;
+  }
+
+  /** Closes the connection if it is not admitted. */
+  async #admitted(
+    taken: Promise<pg.PoolClient>,
+    admit: StandbyHooks['admit'],
+  ): Promise<pg.PoolClient> {
+    const client = await taken;
+    try {
+      await admit(client);
+      return client;
+    } catch (error) {
+      client.release(error as Error);
+      throw error;
     }
   }
 

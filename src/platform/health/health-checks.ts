@@ -9,7 +9,9 @@ import { type CheckResult, type Problem, Readiness, STOPPING } from '../work/rea
 import { Database } from '../database/sql.ts';
 import { Draining } from '../http/http.module.ts';
 import { MetricSources } from '../metrics/metric-sources.ts';
+import type { ReadRoute } from '../database/replicas/read-database.ts';
 import { checkOk } from '../metrics/database-metrics.ts';
+import { ReadRoutes } from './read-routes.ts';
 import type { ReadyView } from './health.schema.ts';
 
 const ACCEPTS = `
@@ -34,6 +36,7 @@ export class HealthChecks implements OnModuleInit {
     private readonly orm: MikroORM,
     private readonly draining: Draining,
     private readonly sources: MetricSources,
+    private readonly routes: ReadRoutes,
   ) {}
 
   onModuleInit(): void {
@@ -58,7 +61,7 @@ export class HealthChecks implements OnModuleInit {
   async report(forOperators: boolean): Promise<ReadyView> {
     const results = await this.readiness.results();
     this.#logChanges(results);
-    return toReadyView(results, forOperators);
+    return toReadyView(results, this.routes.route, forOperators);
   }
 
   /** Writes a line when a check begins to fail, fails for another reason, or succeeds again. */
@@ -101,7 +104,11 @@ export class HealthChecks implements OnModuleInit {
 }
 
 /** Converts the results of the checks to the response. */
-function toReadyView(results: readonly CheckResult[], forOperators: boolean): ReadyView {
+function toReadyView(
+  results: readonly CheckResult[],
+  route: ReadRoute | undefined,
+  forOperators: boolean,
+): ReadyView {
   return {
     status: results.every(({ problem, isOptional }) => problem === null || isOptional)
       ? 'ready'
@@ -112,5 +119,8 @@ function toReadyView(results: readonly CheckResult[], forOperators: boolean): Re
       ...(problem === null ? {} : { problem }),
       ...(forOperators && detail !== undefined ? { detail } : {}),
     })),
+    ...(route && {
+      reads: { from: route.from, ...(route.problem === null ? {} : { problem: route.problem }) },
+    }),
   };
 }

@@ -3,6 +3,7 @@ import { APP_GUARD } from '@nestjs/core';
 import { HttpModule } from '../http/http.module.ts';
 import { HealthChecks } from './health-checks.ts';
 import { HealthController } from './health.controller.ts';
+import { ReadRoutes } from './read-routes.ts';
 import { StandbyGuard } from './standby.guard.ts';
 import { Standbys } from './standbys.ts';
 
@@ -10,6 +11,6 @@ import { Standbys } from './standbys.ts';
 @Module({
   imports: [HttpModule],
   controllers: [HealthController],
-  providers: [HealthChecks, Standbys, { provide: APP_GUARD, useClass: StandbyGuard }],
+  providers: [HealthChecks, ReadRoutes, Standbys, { provide: APP_GUARD, useClass: StandbyGuard }],
 })
 export class HealthModule {}

@@ -20,6 +20,18 @@ export const readyView = z
           .describe('Host and error; only at the port of operators, and only for some problems'),
       }),
     ),
+    reads: z
+      .object({
+        from: z.enum(['standby', 'primary']),
+        problem: z
+          .string()
+          .optional()
+          .describe('Why the standby does not answer reads; absent if it does'),
+      })
+      .optional()
+      .describe(
+        'Which server answers reads; only if `DATABASE_READ_URL` is set. A process is ready with either.',
+      ),
   })
   .meta({
     id: 'Readiness',

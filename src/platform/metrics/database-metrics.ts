@@ -85,6 +85,21 @@ export const databaseStandbyLag = new Gauge({
   labelNames: ['standby'],
 });
 
+/** Reads of the API, while `DATABASE_READ_URL` names a standby. */
+export const databaseReads = new Counter({
+  ...shared,
+  name: 'carillon_database_reads_total',
+  help: 'Reads of the API by route, if DATABASE_READ_URL is set: standby, primary (the standby cannot be used), or repeated (failed on the standby, then sent to the primary)',
+  labelNames: ['route'],
+});
+
+/** Whether a standby that should answer reads does not. */
+export const databaseReadsDiverted = new Gauge({
+  ...shared,
+  name: 'carillon_database_reads_diverted',
+  help: '1 if reads of the API go to the primary although DATABASE_READ_URL names a standby, else 0',
+});
+
 /** Installation: size of the database. */
 export const databaseBytes = new Gauge({
   ...shared,

@@ -37,3 +37,22 @@ describe('the connections of a process', () => {
     ]);
   });
 });
+
+describe('DATABASE_READ_URL', () => {
+  it('is absent by default', () => {
+    expect(configOf({}, 'api').readUrl).toBeNull();
+  });
+
+  it('names one standby', () => {
+    const url = 'postgresql://carillon:secret@db2:5433/mail';
+    expect(configOf({ DATABASE_READ_URL: url }, 'api').readUrl).toBe(url);
+  });
+
+  it.each([
+    ['postgresql://db2,db3/mail', 'must name one host'],
+    ['postgresql://db2/mail?target_session_attrs=any', 'must name one host'],
+    ['mysql://db2/mail', 'must start with postgres://'],
+  ])('is refused if it is %s', (url, reason) => {
+    expect(() => configOf({ DATABASE_READ_URL: url }, 'api')).toThrow(reason);
+  });
+});

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { databaseUrlProblem } from '../database-url.ts';
+import { databaseUrlProblem, standbyUrlProblem } from '../database-url.ts';
 import { wholeNumber } from '../whole-number.ts';
 
 /** Fewest connections with which a process of both roles works. */
@@ -17,6 +17,13 @@ export const databaseVariables = {
     .string()
     .check(({ value, issues }) => {
       const message = databaseUrlProblem(value);
+      if (message !== null) issues.push({ code: 'custom', message, input: value });
+    })
+    .optional(),
+  DATABASE_READ_URL: z
+    .string()
+    .check(({ value, issues }) => {
+      const message = standbyUrlProblem(value);
       if (message !== null) issues.push({ code: 'custom', message, input: value });
     })
     .optional(),
@@ -77,9 +84,14 @@ export function databaseConfig(
   const pools = poolSizes(env, isWorker);
   const own = OF_EVERY_PROCESS + (isWorker ? OF_WORKERS : 0);
   return {
+    /**
+     * URL of a standby that answers reads of the API; `null` = the primary answers them all
+     * (docs/read-replicas.md).
+     */
+    readUrl: env.DATABASE_READ_URL ?? null,
     /** Largest number of connections in each pool. */
     pools,
-    /** Largest number of connections that this process opens. */
+    /** Largest number of connections that this process opens to the server of `DATABASE_URL`. */
     connections: pools.requests + pools.orm + pools.engine + own,
     /**
      * Whether a pooler gives each transaction another connection. Then nothing is kept in a
