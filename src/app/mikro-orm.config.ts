@@ -65,7 +65,11 @@ import { AccountGate } from '../platform/work/gates/account-gate.entity.ts';
 import { Instance } from '../platform/work/workers/instance.entity.ts';
 import { LostWorker } from '../platform/work/workers/lost-worker.entity.ts';
 import { Worker } from '../platform/work/workers/worker.entity.ts';
-import { MessageSearch, TextBacklog } from '../mail/search/message-search.entity.ts';
+import {
+  MessageSearch,
+  SearchDocument,
+} from '../mail/messages/search-documents/search-document.entity.ts';
+import { TextBacklog } from '../mail/search/text-backlog.entity.ts';
 import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { ApplicationDeletion } from '../operator/applications/application-deletion.entity.ts';
 import { TableSample } from '../operator/capacity/table-sample.entity.ts';
@@ -107,7 +111,7 @@ export const entities = [
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
-  MessageSearch, TextBacklog, NeuralFeedback,
+  MessageSearch, SearchDocument, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,
   Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, AuditSeen, AuditedDay, CandidateMessage, AuditedCollection, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,

@@ -5,8 +5,8 @@ import { searchDocument } from '../../formats/text/search-document.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
 import { lockVersions, storeSnippets } from '../messages/mirror/store-snippets.ts';
 import { storeThreadSnippets } from '../threading/store-thread-snippets.ts';
-import { replaceDocuments } from './store-document.ts';
-import type { TextBacklog } from './message-search.entity.ts';
+import { replaceDocuments } from '../messages/search-documents/store-document.ts';
+import type { TextBacklog } from './text-backlog.entity.ts';
 import type { Message, MessageBody } from '../messages/message.entity.ts';
 import type { RowOf, OrNull } from '../../platform/database/rows/row-of.ts';
 

@@ -3,6 +3,7 @@ import { type ChangeRecord, recordChanges } from '../../../platform/changes/chan
 import { messageWebhook, type NotifiedMessage } from '../message-webhooks.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../../threading/refresh-threads.ts';
+import { removeDocuments } from '../search-documents/store-document.ts';
 import { deleteEmptyThreads, lockThreads } from '../../threading/store-threads.ts';
 import type { Message } from '../message.entity.ts';
 import type { RowOf } from '../../../platform/database/rows/row-of.ts';
@@ -41,6 +42,7 @@ export async function dropMessages(
   const owner = { applicationId, accountId, at };
   const files = await changesOfFiles(sql, owner, ids);
   const messages = await sql.query<RemovedMessage>(REMOVE, [accountId, ids]);
+  await removeDocuments(sql, accountId, idsOf(messages));
   const threadIds = [...new Set(messages.map(({ threadId }) => threadId))];
   if (threadIds.length === 0) return [];
   await lockThreads(sql, accountId, threadIds);
