@@ -7,7 +7,11 @@ import {
   plainLexeme,
 } from '../../formats/text/lexemes.ts';
 import type { SearchQuery, StateMatch, Term } from './search-query.ts';
-import { documentMatches, type QueryPair } from '../messages/search-documents/stored-documents.ts';
+import {
+  documentMatches,
+  documentOf,
+  type QueryPair,
+} from '../messages/search-documents/stored-documents.ts';
 import { groupText, rankText, type Strictness } from './tsquery.ts';
 import type { Folder } from '../folders/folder.entity.ts';
 import type { RowOf } from '../../platform/database/rows/row-of.ts';
@@ -60,6 +64,7 @@ export class SearchConditions {
     accountId: string,
     { groups }: SearchQuery,
     private readonly folders: readonly FolderRow[],
+    private readonly usesOld: boolean,
   ) {
     this.#keyed = keyedLexeme(accountId);
     this.account = this.conditions.value(accountId);
@@ -88,6 +93,11 @@ export class SearchConditions {
     const others = groups.filter((group) => !texts.includes(group));
     for (const group of others) this.#addGroup(group);
     this.hasStates = others.length > this.#spans.length;
+  }
+
+  /** The document of a message, as a relation `s`. See `documentOf`. */
+  documentOf(id: string): string {
+    return documentOf(this.account, id, this.usesOld);
   }
 
   /** Conditions on the message `m`, and on its document `s` if `readsDocuments`. */
@@ -123,7 +133,7 @@ export class SearchConditions {
   #pair(textOf: (lexemeOf: LexemeOf) => string | null, lexemeOf: LexemeOf): QueryPair {
     return {
       plain: this.conditions.value(textOf(lexemeOf)),
-      keyed: this.conditions.value(textOf(this.#keyed)),
+      keyed: this.usesOld ? this.conditions.value(textOf(this.#keyed)) : null,
     };
   }
 

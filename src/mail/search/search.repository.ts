@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { Page } from '../../platform/database/listing.ts';
-import { Database } from '../../platform/database/sql.ts';
-import { type FolderRow, foldersOf, SearchConditions } from './search-conditions.ts';
+import { Database, type Sql } from '../../platform/database/sql.ts';
+import { foldersOf, SearchConditions } from './search-conditions.ts';
 import type { SearchQuery } from './search-query.ts';
 import {
-  documentOf,
   documentRank,
   indexedDocuments,
+  OLD_TABLE_IN_USE,
   type QueryPair,
 } from '../messages/search-documents/stored-documents.ts';
 
@@ -50,11 +50,14 @@ export const READ_BACK = 4_000;
  * order also matter.
  */
 export const FREQUENT = 8_000;
-/** Fixes the plan: joins by key in the order of the statement, and no JIT compilation. */
+/**
+ * Fixes the plan: joins by key in the order of the statement, and no JIT compilation. Finds out
+ * which tables to read.
+ */
 const PLANNING = `
   select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
-    set_config('jit', 'off', true)`;
+    set_config('jit', 'off', true), ${OLD_TABLE_IN_USE} as "usesOld"`;
 
 /** Score of a match. A message of today counts twice as much as one of years ago. */
 const SCORE = (rank: QueryPair, now: string) => `
@@ -68,9 +71,7 @@ export class SearchRepository {
 
   find(accountId: string, query: SearchQuery, request: FindRequest): Promise<FoundPage> {
     return this.database.transaction(async (sql) => {
-      const folders = await foldersOf(sql, accountId, query);
-      await sql.query(PLANNING);
-      const { text, values } = statementOf(accountId, query, folders, request);
+      const { text, values } = await prepare(sql, accountId, query, request);
       const [row] = await sql.query<FoundPage>(text, values, { prepared: false });
       return row ?? { ids: [], more: false };
     });
@@ -79,19 +80,33 @@ export class SearchRepository {
   /** Runs a search and returns its plan (`explain analyze`). */
   async explain(accountId: string, query: SearchQuery, request: FindRequest): Promise<string> {
     return this.database.transaction(async (sql) => {
-      const folders = await foldersOf(sql, accountId, query);
-      await sql.query(PLANNING);
-      const { text, values } = statementOf(accountId, query, folders, request);
+      const { text, values } = await prepare(sql, accountId, query, request);
       const rows = await sql.query<Record<'QUERY PLAN', string>>(
         `explain (analyze, buffers) ${text}`,
         values,
-        {
-          prepared: false,
-        },
+        { prepared: false },
       );
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     });
   }
+}
+
+interface Statement {
+  text: string;
+  values: readonly unknown[];
+}
+
+/** Makes the statement of a search, and fixes its plan for the transaction. */
+async function prepare(
+  sql: Sql,
+  accountId: string,
+  query: SearchQuery,
+  request: FindRequest,
+): Promise<Statement> {
+  const folders = await foldersOf(sql, accountId, query);
+  const [planning] = await sql.query<{ usesOld: boolean }>(PLANNING);
+  const search = new SearchConditions(accountId, query, folders, planning?.usesOld ?? true);
+  return statementOf(search, request);
 }
 
 /** A strategy to find the messages to rank, as `kept (id, thread_id, date)`. */
@@ -103,20 +118,17 @@ interface Strategy {
 }
 
 function statementOf(
-  accountId: string,
-  query: SearchQuery,
-  folders: readonly FolderRow[],
+  search: SearchConditions,
   { found, page, now, reach }: FindRequest,
-): { text: string; values: readonly unknown[] } {
-  const search = new SearchConditions(accountId, query, folders);
-  const { account, conditions, rank } = search;
+): Statement {
+  const { conditions, rank } = search;
   const strategy = strategyOf(search, page, reach);
   const score =
     rank === null
       ? '0::float8'
       : `case when p.n <= ${strategy.ranked} then ${SCORE(rank, conditions.value(now))} else 0 end`;
   const documents =
-    rank === null ? '' : `left join ${documentOf(account, 'p.id')} on p.n <= ${strategy.ranked}`;
+    rank === null ? '' : `left join ${search.documentOf('p.id')} on p.n <= ${strategy.ranked}`;
   const best = `p.n > ${strategy.ranked}, p.score desc nulls last, p.n`;
   const ids =
     found === 'messages'
@@ -152,9 +164,7 @@ function scanning(search: SearchConditions, most: number): Strategy {
 }
 
 function scan(search: SearchConditions, where: string, limit: string): string {
-  const documents = where.includes('s.document')
-    ? `cross join ${documentOf(search.account, 'm.id')}`
-    : '';
+  const documents = where.includes('s.document') ? `cross join ${search.documentOf('m.id')}` : '';
   return `
     select m.id, m.thread_id, m.date from message m ${documents} where ${where}
     order by m.date desc, m.id desc limit ${limit}`;
@@ -177,13 +187,13 @@ function readingBack(search: SearchConditions, most: number, limit: string): str
       select count(*) >= ${wanted} as common
       from (select m.id from message m where m.account_id = ${account} and not m.draft${search.spansOf('m.date')}
             order by m.date desc, m.id desc limit ${PROBED}) m
-      cross join ${documentOf(account, 'm.id')} where ${search.words}`;
+      cross join ${search.documentOf('m.id')} where ${search.words}`;
   return `
     probe as materialized (${probe}),
     read as materialized (
       select m.id, m.thread_id, m.date
       from (${scan(search, `${common} and ${conditions.text}`, conditions.value(READ_BACK))}) m
-      cross join ${documentOf(account, 'm.id')} where ${search.words}
+      cross join ${search.documentOf('m.id')} where ${search.words}
       order by m.date desc, m.id desc limit ${limit}),
     reading as materialized (select (select count(*) from read) >= ${limit} as done)`;
 }
@@ -224,7 +234,7 @@ function collectingOrScanning(
   const few = `not ${DONE} and (select count(*) from few) <= ${FREQUENT}`;
   const many = `not ${DONE} and (select count(*) from few) > ${FREQUENT}`;
   const documents = search.readsDocuments
-    ? `cross join ${documentOf(search.account, 'few.message_id')}`
+    ? `cross join ${search.documentOf('few.message_id')}`
     : '';
   return {
     text: `

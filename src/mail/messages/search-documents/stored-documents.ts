@@ -13,25 +13,38 @@ export const NEW_TABLE = 'search_document';
 /** Whether new documents are written to `search_document`. See `moveHasBegun`. */
 export const writesNewTable = (sql: Sql): Promise<boolean> => moveHasBegun(sql, NEW_TABLE);
 
-/** Two tsqueries as SQL: for plain lexemes, and for keyed ones (`formats/text/lexemes.ts`). */
+/**
+ * Whether `message_search` may have rows, as SQL. It has none an hour after its move, when every
+ * transaction has ended that began before the move, and none in a database that never used it.
+ */
+export const OLD_TABLE_IN_USE = `
+  not exists (select 1 from table_move
+    where name = '${NEW_TABLE}' and (finished_at = began_at or finished_at < now() - interval '1 hour'))`;
+
+/**
+ * Two tsqueries as SQL: for plain lexemes, and for keyed ones (`formats/text/lexemes.ts`).
+ * `keyed` is null if the old table is not in use. It is then left out of all statements.
+ */
 export interface QueryPair {
   plain: string;
-  keyed: string;
+  keyed: string | null;
 }
 
 /**
  * The document of a message, as a relation `s (document, keyed)` to join with.
  * @param account SQL of the account's id
  * @param id SQL of the message's id
+ * @param usesOld whether the old table is in use
  */
-export const documentOf = (account: string, id: string): string => `lateral (
+export const documentOf = (account: string, id: string, usesOld: boolean): string => `lateral (
     select d.document, false as keyed from search_document d where d.account_id = ${account} and d.message_id = ${id}
-    union all
-    select d.document, true from message_search d where d.message_id = ${id}) s`;
+    ${usesOld ? `union all select d.document, true from message_search d where d.message_id = ${id}` : ''}) s`;
 
 /** The query for the document `s`. */
 const queryFor = ({ plain, keyed }: QueryPair): string =>
-  `case when s.keyed then ${keyed}::tsquery else ${plain}::tsquery end`;
+  keyed === null
+    ? `${plain}::tsquery`
+    : `case when s.keyed then ${keyed}::tsquery else ${plain}::tsquery end`;
 
 /**
  * Whether the document `s` matches. The function, unlike its operator `@@`, does not make the
@@ -59,6 +72,9 @@ export const indexedDocuments = (
 ): string => `
     select message_id, date from search_document
     where account_id = ${account} and search_lexemes(account_id, document) @@ ${plain}::tsquery ${condition}
-    union all
-    select message_id, date from message_search
-    where account_id = ${account} and document @@ ${keyed}::tsquery ${condition}`;
+    ${
+      keyed === null
+        ? ''
+        : `union all select message_id, date from message_search
+           where account_id = ${account} and document @@ ${keyed}::tsquery ${condition}`
+    }`;
