@@ -1,5 +1,6 @@
 import { newId } from '../src/platform/base/ids/ids.ts';
 import type { Sql } from '../src/platform/database/sql.ts';
+import { ContentMove } from '../src/mail/messages/contents/content-move.ts';
 import { refreshThreads } from '../src/mail/threading/refresh-threads.ts';
 
 /** Seconds between messages: 100,000 messages span two years. */
@@ -105,8 +106,10 @@ export async function seedLists(
   const folders = FOLDER_NAMES.map(() => newId());
   await sql.query(FOLDERS, [accountId, folders, FOLDER_NAMES]);
   await sql.query(MESSAGES, [accountId, count, folders, labels]);
+  const move = new ContentMove();
+  while ((await move.step(sql)) > 0);
   // Without current statistics the next statements would be planned for empty tables.
-  await sql.query('analyze message, message_folder, thread, folder');
+  await sql.query('analyze message, message_content, message_folder, thread, folder');
   const threads = await sql.query<{ id: string }>('select id from thread where account_id = $1', [
     accountId,
   ]);

@@ -1,3 +1,4 @@
+import { unpackText } from '../../src/mail/messages/contents/packed-text.ts';
 /** A row as the driver reads it. */
 export interface Row {
   [column: string]: unknown;
@@ -20,7 +21,7 @@ const addresses = (value: unknown) => (value as Row[]).map(({ email, name }) => 
 const MESSAGES: List = {
   text: `
     select m.id, m.account_id, m.thread_id, m.subject, m.snippet, m.date, m.from_addresses, m.to_addresses,
-      m.cc_addresses, m.bcc_addresses, m.reply_to_addresses, m.unread, m.starred, m.metadata, b.body,
+      m.cc_addresses, m.bcc_addresses, m.reply_to_addresses, m.unread, m.starred, m.metadata, c.body, c.bytes,
       coalesce(m.reply_to_message_id, (
         select r.id from message r
         where r.account_id = m.account_id and r.message_id_header = m.in_reply_to and not r.draft
@@ -31,7 +32,7 @@ const MESSAGES: List = {
       (select json_build_object('id', f.id, 'name', f.name, 'display_name', f.display_name)
        from message_folder o join folder f on f.id = o.folder_id
        where o.message_id = m.id and not f.deleting order by f.id limit 1) as folder
-    from message m left join message_body b on b.message_id = m.id
+    from message m left join message_content c on c.account_id = $1 and c.message_id = m.id
     where m.account_id = $1 and not m.draft order by m.date desc, m.id desc`,
   view: (row) => ({
     id: row['id'],
@@ -40,7 +41,7 @@ const MESSAGES: List = {
     thread_id: row['thread_id'],
     subject: row['subject'],
     snippet: row['snippet'],
-    body: row['body'] ?? '',
+    body: unpackText({ packed: row['body'] as Buffer, bytes: row['bytes'] as number }),
     date: seconds(row['date']),
     from: addresses(row['from_addresses']),
     to: addresses(row['to_addresses']),

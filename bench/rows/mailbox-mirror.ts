@@ -53,7 +53,7 @@ async function carillon(
   const count = world.scale.mailboxMessages;
   const each = cpu(count);
   const { rows } = await database.sql.query<{ n: number }>(
-    'select count(*)::int as n from message join message_body on message_id = id where account_id = $1',
+    'select count(*)::int as n from message_content where account_id = $1',
     [mailbox.id],
   );
   if (rows[0]?.n !== count) throw new Error(`${rows[0]?.n} of ${count} messages were mirrored`);

@@ -37,7 +37,8 @@ import { RunningProcess } from './keys/running-process.entity.ts';
 import { SealingKey } from './keys/sealing-key.entity.ts';
 import { MessageFolder } from '../mail/messages/message-folder.entity.ts';
 import { LogLevel } from '../platform/log-level/log-level.entity.ts';
-import { Message, MessageBody } from '../mail/messages/message.entity.ts';
+import { MessageBody, MessageContent } from '../mail/messages/contents/message-content.entity.ts';
+import { Message } from '../mail/messages/message.entity.ts';
 import { NeuralFeedback } from '../mail/neural/neural-feedback.entity.ts';
 import { ReminderContent } from '../calendar/notifications/reminder-content.entity.ts';
 import { ReminderJob } from '../calendar/notifications/reminder-job.entity.ts';
@@ -110,7 +111,7 @@ export const entities = [
   Webhook, WebhookSecret, WebhookMail, WebhookPosition, WebhookFeed, WebhookEvent, PrunedEvents, WebhookAttempt, WebhookDelivery,
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
-  Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
+  Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageContent, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
   MessageSearch, SearchDocument, TextBacklog, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Database } from '../platform/database/sql.ts';
 import type { Position } from '../platform/waiting/cursor.ts';
+import { bodyBytes } from '../mail/messages/contents/read-contents.ts';
 import type { DeltaType } from '../platform/changes/delta-types.ts';
 import type { LoggedChange } from './roll-up.ts';
 import { lowestWriter } from '../platform/database/writer-keys.ts';
@@ -46,7 +47,7 @@ const PAGE = `
   with page as materialized (
     select c.seq, c.at, c.object, c.object_id, c.event,
       case when c.object in ('message', 'draft') and c.event <> 'delete'
-        then (select octet_length(b.body) from message_body b where b.message_id = c.object_id) end as bytes
+        then ${bodyBytes('$1', 'c.object_id')} end as bytes
     from change c
     where c.account_id = $1 and c.seq > $2 and c.seq <= $3 and c.object = any($4::text[])
     order by c.seq limit $5),

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import request from 'supertest';
-import { Database } from '../../src/platform/database/sql.ts';
+import { Database, idsOf } from '../../src/platform/database/sql.ts';
+import { readBodies } from '../../src/mail/messages/contents/read-contents.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Searchable } from '../../src/formats/text/search-document.ts';
@@ -135,12 +136,17 @@ describe('GET /messages/search and /threads/search', () => {
 
   /** Stores the texts that the account's messages had when every tag separated words. */
   async function storeOldTexts(account: TestAccount): Promise<void> {
-    const messages = await query<Searchable & { id: string }>(
-      `select m.id, m.subject, '[]'::jsonb as "from", '[]'::jsonb as "to", '[]'::jsonb as cc, '[]'::jsonb as bcc,
-         regexp_replace(b.body, '<[^>]*>', ' ', 'g') as body, '[]'::jsonb as files
-       from message m join message_body b on b.message_id = m.id where m.account_id = $1`,
+    const stored = await query<Searchable & { id: string }>(
+      `select id, subject, '[]'::jsonb as "from", '[]'::jsonb as "to", '[]'::jsonb as cc, '[]'::jsonb as bcc,
+         '[]'::jsonb as files
+       from message where account_id = $1`,
       account.id,
     );
+    const bodies = await readBodies(server.app.get(Database), account.id, idsOf(stored));
+    const messages = stored.map((message) => ({
+      ...message,
+      body: bodies.get(message.id)?.replaceAll(/<[^>]*>/g, ' ') ?? '',
+    }));
     await server.app.get(Database).transaction((sql) => storeDocuments(sql, account.id, messages));
     const ids = messages.map(({ id }) => id);
     const snippets = messages.map(({ body }) => body.replaceAll(/\s+/g, ' ').trim());

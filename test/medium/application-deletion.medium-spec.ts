@@ -27,6 +27,7 @@ const BELONGS_TO_NOBODY: Record<string, string> = {
   request_count: 'counts of requests by route and error, for an hour',
   sandbox_fault: 'failures of the sandbox that a test asked for',
   sealing_key: 'encryption keys',
+  table_move: 'rows of the whole installation that are moved',
   table_sample: 'sizes of tables',
   worker: 'processes',
 };

@@ -130,7 +130,7 @@ describe('listed messages', () => {
     const without = `'id' - 'account_id' - 'thread_id' - 'message_id' - 'created_at' - 'updated_at' - 'folder_id' - 'event_ids'`;
     return {
       messages: await read(
-        `select (to_jsonb(m) - ${without}) || (to_jsonb(b) - ${without}) as row, cardinality(event_ids) as events,
+        `select (to_jsonb(m) - ${without}) || (to_jsonb(c) - ${without}) as row, cardinality(event_ids) as events,
            (select string_agg(o.provider_id, ' ' order by o.date, o.provider_id) from message o where o.thread_id = m.thread_id) as thread,
            (select jsonb_agg(to_jsonb(f) - ${without} order by f.part) from file f where f.message_id = m.id) as files,
            (select jsonb_agg(jsonb_build_array(f.provider_id, mf.date) order by 1)
@@ -138,7 +138,7 @@ describe('listed messages', () => {
            (select s.date from search_document s where s.message_id = m.id) as searched,
            (select array_agg(l.lexeme order by l.lexeme) from search_document s, unnest(s.document) l
             where s.message_id = m.id) as words
-         from message m join message_body b on b.message_id = m.id where m.account_id = $1 order by m.provider_id`,
+         from message m join message_content c on c.account_id = m.account_id and c.message_id = m.id where m.account_id = $1 order by m.provider_id`,
       ),
       threads: await read(
         `select to_jsonb(t) - ${without} - 'version' - 'folder_ids' as row, to_jsonb(s) - 'thread_id' - 'message_ids' as summary,

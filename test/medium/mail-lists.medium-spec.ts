@@ -10,6 +10,7 @@ const COUNT = 600;
 const LARGE = [
   'message',
   'message_body',
+  String.raw`message_content_\d+`,
   'message_folder',
   'thread',
   'thread_summary',

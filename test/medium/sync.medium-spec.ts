@@ -3,6 +3,7 @@ import { SystemClock } from '../../src/platform/base/time/clock.ts';
 import { newId } from '../../src/platform/base/ids/ids.ts';
 import { APP_CONFIG, type AppConfig } from '../../src/platform/config/app-config.ts';
 import { Database } from '../../src/platform/database/sql.ts';
+import { readBodies } from '../../src/mail/messages/contents/read-contents.ts';
 import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts';
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Connector, MailPort, ProviderAccount } from '../../src/providers/port/connector.ts';
@@ -153,11 +154,9 @@ describe('MailboxSyncDispatcher', () => {
         account.id,
       ]),
     ).toEqual([{ filename: 'menu.txt', size: 61, content_type: 'text/plain' }]);
-    const [body] = await database.query<{ body: string }>(
-      `select body from message_body where message_id = $1`,
-      [rows[1]?.id],
-    );
-    expect(body?.body).toContain('<b>Thursday</b>');
+    const id = rows[1]?.id ?? '';
+    const bodies = await readBodies(database, account.id, [id]);
+    expect(bodies.get(id)).toContain('<b>Thursday</b>');
     expect(await changes(account)).toEqual([
       ...Array.from({ length: 6 }, () => 'folder create'),
       ...Array.from({ length: 3 }, () => 'thread create'),

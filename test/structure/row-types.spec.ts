@@ -29,7 +29,6 @@ const NOT_YET: readonly string[] = [
   'src/mail/files/stored-bytes.ts',
   'src/mail/messages/mirror/audited-messages.ts',
   'src/mail/messages/mirror/mirrored-messages.ts',
-  'src/mail/neural/neural.repository.ts',
   'src/mail/outbox/record/sent-copies.ts',
   'src/mail/outbox/sent-by-us.ts',
   'src/mail/outbox/steer/settled-sends.ts',

@@ -35,8 +35,6 @@ const READS: Record<string, string> = {
   'cli/carillon > sms_message': 'a report for the operator',
   'deltas > change': '`/delta` reads the change log by cursor',
   'deltas > change_pruned': '`/delta` reports how far back the change log reaches',
-  'deltas > message_body':
-    '`/delta` checks the size of a body before reading it, and leaves out large ones',
   'mail/drafts > provider_job': 'reads the payloads of its own jobs',
   'mail/messages > change': 'a message that is gone was deleted if the log says so',
   'mail/outbox > job_attempt': 'the response to POST /send contains the error of the last attempt',

@@ -20,17 +20,20 @@ const COLUMNS = `
   select c.table_name as "table", c.column_name as "column", c.udt_name as type,
     c.is_nullable = 'NO' and c.column_default is null as required
   from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
-  where c.table_schema = 'public' and t.table_type = 'BASE TABLE' order by 1, c.ordinal_position`;
+  where c.table_schema = 'public' and t.table_type = 'BASE TABLE'
+    and not exists (select 1 from pg_class p where p.oid = quote_ident(c.table_name)::regclass and p.relispartition)
+  order by 1, c.ordinal_position`;
 const REFERENCES = `
   select conrelid::regclass::text as "table", a.attname as "column", confrelid::regclass::text as target
   from pg_constraint k join pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
-  where k.contype = 'f'`;
+  where k.contype = 'f' and k.conparentid = 0`;
 const CHECKS = `
   select conrelid::regclass::text as "table", quote_ident(conname) as name from pg_constraint
   where contype = 'c' and connamespace = 'public'::regnamespace`;
 
 /** References without a foreign key. */
 const SOFT: readonly Reference[] = [
+  { table: 'message_content', column: 'message_id', target: 'message' },
   { table: 'outbox_message', column: 'id', target: 'job_status' },
   { table: 'send_job', column: 'id', target: 'job_status' },
   { table: 'reminder_job', column: 'id', target: 'reminder' },

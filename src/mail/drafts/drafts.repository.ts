@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Database, type Sql } from '../../platform/database/sql.ts';
+import { readBodies } from '../messages/contents/read-contents.ts';
 import { type DraftVersionRow, hideDraft, writeDraft } from '../messages/mirror/store-draft.ts';
 import { type RefreshedThread, refreshThreads } from '../threading/refresh-threads.ts';
 import { writeThreadOfDraft } from '../threading/store-threads.ts';
@@ -13,11 +14,12 @@ const COLUMNS = `
   m.id, m.account_id as "accountId", m.provider_id as "providerId", m.thread_id as "threadId", m.version,
   m.message_id_header as "messageIdHeader", m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
   m.bcc_addresses as "bcc", m.reply_to_addresses as "replyTo", m.subject, m.metadata, m.date, m.deleting,
-  m.has_attachments as "hasAttachments", m.tracking, m.reply_to_message_id as "replyToMessageId", m.in_reply_to as "inReplyTo", m.reference_ids as "references",
-  coalesce((select b.body from message_body b where b.message_id = m.id), '') as body`;
+  m.has_attachments as "hasAttachments", m.tracking, m.reply_to_message_id as "replyToMessageId", m.in_reply_to as "inReplyTo", m.reference_ids as "references"`;
 const COUNT =
   'select count(*)::int as count from (select from message where account_id = $1 and draft limit $2) found';
 const FIND = `select ${COLUMNS} from message m where m.account_id = $1 and m.id = $2 and m.draft`;
+
+const LOCK = `${FIND} and not m.deleting for update of m`;
 
 // Each attempt stores the version that is current at that time, so earlier attempts may have stored
 // any of these versions. More than 20 are not searched for.
@@ -37,7 +39,7 @@ export class DraftsRepository {
 
   /** Also finds a draft that is being deleted. */
   async find(accountId: string, id: string): Promise<DraftRow | undefined> {
-    return (await this.database.query<DraftRow>(FIND, [accountId, id]))[0];
+    return findDraft(this.database, FIND, accountId, id);
   }
 
   /**
@@ -45,9 +47,7 @@ export class DraftsRepository {
    * @returns `undefined` if the draft does not exist or is being deleted
    */
   async lock(sql: Sql, accountId: string, id: string): Promise<DraftRow | undefined> {
-    return (
-      await sql.query<DraftRow>(`${FIND} and not m.deleting for update of m`, [accountId, id])
-    )[0];
+    return findDraft(sql, LOCK, accountId, id);
   }
 
   /**
@@ -87,4 +87,16 @@ export class DraftsRepository {
     await hideDraft(sql, draft, at);
     return refreshThreads(sql, accountId, [threadId], at);
   }
+}
+
+/** The body is read after the lock is granted, so that it is the one of the locked version. */
+async function findDraft(
+  sql: Sql,
+  text: string,
+  accountId: string,
+  id: string,
+): Promise<DraftRow | undefined> {
+  const [draft] = await sql.query<Omit<DraftRow, 'body'>>(text, [accountId, id]);
+  if (!draft) return undefined;
+  return { ...draft, body: (await readBodies(sql, accountId, [id])).get(id) ?? '' };
 }

@@ -1,8 +1,9 @@
 import type { ChangeRecord } from '../../platform/changes/change-log.ts';
 import type { Address } from '../../platform/base/text/address.ts';
-import type { Sql } from '../../platform/database/sql.ts';
+import { idsOf, type Sql } from '../../platform/database/sql.ts';
 import { htmlText } from '../../formats/text/snippet.ts';
 import { deleteAttachments } from '../files/store-attachments.ts';
+import { readBodies } from '../messages/contents/read-contents.ts';
 import { changesOfFiles } from '../messages/mirror/file-changes.ts';
 import { listAgain } from '../messages/listed-messages.ts';
 import type { Message } from '../messages/message.entity.ts';
@@ -25,14 +26,13 @@ export interface ComparedContent {
 }
 
 const CONTENTS = `
-  select m.id, m.message_id_header as "messageIdHeader", m.to_addresses as "to", m.cc_addresses as cc, m.bcc_addresses as bcc, m.subject, b.body,
+  select m.id, m.message_id_header as "messageIdHeader", m.to_addresses as "to", m.cc_addresses as cc, m.bcc_addresses as bcc, m.subject,
     (select coalesce(json_agg(json_build_object('filename', x.filename) order by x.position), '[]') from (
        select d.filename, d.position from draft_file d where d.message_id = m.id
        union all
        select f.filename, f.part from file f
        where f.message_id = m.id and not exists (select 1 from draft_file d where d.message_id = m.id)) x) as files
-  from message m join message_body b on b.message_id = m.id
-  where m.account_id = $1 and m.id = any($2::uuid[]) and not m.listed`;
+  from message m where m.account_id = $1 and m.id = any($2::uuid[]) and not m.listed`;
 
 /** The content of a message in the mirror. */
 export interface MirroredContent extends ComparedContent, RowOf<Message, 'messageIdHeader'> {}
@@ -43,8 +43,12 @@ export async function mirroredContents(
   accountId: string,
   ids: readonly string[],
 ): Promise<Map<string, MirroredContent>> {
-  const rows = await sql.query<MirroredContent & { id: string }>(CONTENTS, [accountId, ids]);
-  return new Map(rows.map((row) => [row.id, row]));
+  const rows = await sql.query<Omit<MirroredContent, 'body'> & { id: string }>(CONTENTS, [
+    accountId,
+    ids,
+  ]);
+  const bodies = await readBodies(sql, accountId, idsOf(rows));
+  return new Map(rows.map((row) => [row.id, { ...row, body: bodies.get(row.id) ?? '' }]));
 }
 
 /** UTF-16 units of HTML and of text that are compared. */

@@ -1,8 +1,7 @@
 import { idsOf, type Sql } from '../../platform/database/sql.ts';
+import { storeContents } from './contents/store-contents.ts';
 import {
   assignments,
-  BODIES,
-  bodiesOf,
   type CompletedMessage,
   HEADER_COLUMNS,
   messageRecords,
@@ -116,9 +115,6 @@ export async function lockListed(
 
 const COMPLETE = `
   with given as (select * from jsonb_to_recordset($2::jsonb) x(${typedColumns(HEADER_COLUMNS)})),
-  bodies as (
-    update message_body b set body = x.body, headers = x.headers, warnings = x.warnings::jsonb
-    from ${BODIES} where b.message_id = x.id),
   folders as (
     update message_folder mf set date = x.date from given x where mf.message_id = x.id and mf.date <> x.date)
   update message m set listed = false, updated_at = $3, ${assignments(HEADER_COLUMNS.filter((column) => column !== 'id'))}
@@ -133,7 +129,8 @@ export async function completeMessages(
 ): Promise<void> {
   if (messages.length === 0) return;
   const records = messageRecords(messages, HEADER_COLUMNS);
-  await sql.query(COMPLETE, [accountId, records, at, ...bodiesOf(messages)]);
+  await sql.query(COMPLETE, [accountId, records, at]);
+  await storeContents(sql, accountId, messages);
 }
 
 const LIST_AGAIN = `

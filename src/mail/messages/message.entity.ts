@@ -103,27 +103,6 @@ const MessageSchema = defineEntity({
   },
 });
 
-/** A message as lists show it. The body is in `message_body`. */
+/** A message as lists show it. Its body is in `message_content`. */
 export class Message extends MessageSchema.class {}
 MessageSchema.setClass(Message);
-
-const MessageBodySchema = defineEntity({
-  name: 'MessageBody',
-  tableName: 'message_body',
-  properties: {
-    message: () => p.oneToOne(Message).primary().deleteRule('cascade'),
-    /** HTML as received. Plain text is converted to HTML. */
-    body: p.text(),
-    /**
-     * The header block as received, decoded as UTF-8 or, if that fails, as Latin-1; `null` if it
-     * was not kept.
-     */
-    headers: p.text().nullable(),
-    /** What of the message could not be read or was guessed, in plain words. */
-    warnings: p.json<string[]>().defaultRaw(`'[]'`),
-  },
-});
-
-/** The body and header block of a message. */
-export class MessageBody extends MessageBodySchema.class {}
-MessageBodySchema.setClass(MessageBody);

@@ -2,9 +2,16 @@ import { AUDIT_DELETIONS } from './mirror/audited-messages.ts';
 import { Injectable } from '@nestjs/common';
 import type { AccountListener } from '../../accounts/grants/account-listeners.ts';
 import { Conditions } from '../../platform/database/conditions.ts';
-import { type Listing, runListing } from '../../platform/database/listing.ts';
+import { type Listing, type ListingQuery, runListing } from '../../platform/database/listing.ts';
 import { Database, type Sql } from '../../platform/database/sql.ts';
 import { findFolders } from '../folders/find-folders.ts';
+import {
+  CONTENT_FIELDS,
+  joinContent,
+  type PackedBody,
+  unpackBodies,
+} from './contents/read-contents.ts';
+import { DELETIONS_OF_CONTENTS } from './contents/store-contents.ts';
 import { MESSAGE_BYTES, MESSAGE_COLUMNS } from './filters/message-columns.ts';
 import { selectMessages } from './filters/message-conditions.ts';
 import { countMessages } from './filters/message-counts.ts';
@@ -17,8 +24,9 @@ const MESSAGES = {
   bytes: MESSAGE_BYTES,
   items: {
     from: 'message m',
-    with: 'left join message_body b on b.message_id = m.id',
-    fields: 'm.*, b.body, b.warnings',
+    // The first value of each selection of messages is the account.
+    with: joinContent('$1', 'm.id'),
+    fields: `m.*, ${CONTENT_FIELDS}`,
     id: 'm.id',
     orderBy: 'm.date desc, m.id desc',
   },
@@ -33,7 +41,7 @@ export const MESSAGES_OF_ACCOUNT: AccountListener = {
   visibleObjects: [
     `select id, case when draft then 'draft' else 'message' end as object from message where account_id = $1 and not deleting`,
   ],
-  mirrorDeletions: AUDIT_DELETIONS,
+  mirrorDeletions: [...AUDIT_DELETIONS, ...DELETIONS_OF_CONTENTS],
 };
 
 /** Reads the mirror of messages. Every statement is limited to one account. */
@@ -54,8 +62,7 @@ export class MessagesRepository {
     // Only a statement whose single parameter is the account has a plan that suits every value, so
     // only that one is prepared.
     const prepared = selection.conditions.values.length === 1;
-    return runListing<StoredMessage>(this.database, {
-      ...MESSAGES,
+    return listMessages(this.database, {
       ...selection,
       page,
       view,
@@ -85,8 +92,7 @@ export class MessagesRepository {
     conditions.add(`m.account_id = ${conditions.value(accountId)} and not m.deleting`);
     conditions.add(`m.id = any(${conditions.value(ids)}::uuid[])`);
     const page = { limit: ids.length, offset: 0 };
-    const listing = await runListing<StoredMessage>(sql, {
-      ...MESSAGES,
+    const listing = await listMessages(sql, {
       from: 'message m',
       id: 'm.id',
       orderBy: 'm.id',
@@ -109,4 +115,15 @@ export class MessagesRepository {
     >(SOURCE, [accountId, id]);
     return row;
   }
+}
+
+type PackedMessage = Omit<StoredMessage, 'body'> & PackedBody;
+
+async function listMessages(
+  sql: Sql,
+  query: Omit<ListingQuery, keyof typeof MESSAGES>,
+): Promise<Listing<StoredMessage>> {
+  const listing = await runListing<PackedMessage>(sql, { ...MESSAGES, ...query });
+  if (listing.view !== 'items') return listing;
+  return { view: 'items', items: await unpackBodies(listing.items) };
 }

@@ -3,8 +3,7 @@ import { newId } from '../../platform/base/ids/ids.ts';
 import { Database } from '../../platform/database/sql.ts';
 import type { FeedbackKind } from './neural-feedback.entity.ts';
 import type { Category } from './text/categorize.ts';
-import type { MessageBody } from '../messages/message.entity.ts';
-import type { RowOf } from '../../platform/database/rows/row-of.ts';
+import { readHeaders } from '../messages/contents/read-contents.ts';
 
 export interface NewFeedback {
   accountId: string;
@@ -17,8 +16,10 @@ export interface NewFeedback {
 }
 
 /** Data of a message that is not part of its record. */
-export interface MessageHeaders extends RowOf<MessageBody, 'headers'> {
+export interface MessageHeaders {
   messageId: string;
+  /** As `readHeaders` has them; `null` without a header block. */
+  headers: string | null;
   /** The category a user has set, and the time of that feedback; `null` without feedback. */
   category: Category | null;
   recategorizedAt: Date | null;
@@ -31,9 +32,8 @@ export interface MessageHeaders extends RowOf<MessageBody, 'headers'> {
 const MOST_WITHOUT_MESSAGE = 1000;
 
 const HEADERS = `
-  select m.id as "messageId", b.headers, f.content ->> 'category' as "category", f.updated_at as "recategorizedAt"
+  select m.id as "messageId", f.content ->> 'category' as "category", f.updated_at as "recategorizedAt"
   from message m
-  left join message_body b on b.message_id = m.id
   left join neural_feedback f on f.account_id = m.account_id and f.kind = 'categorize' and f.subject = m.id::text
   where m.account_id = $1 and m.id = any($2::uuid[])`;
 
@@ -61,8 +61,15 @@ export class NeuralRepository {
     accountId: string,
     messageIds: readonly string[],
   ): Promise<Map<string, MessageHeaders>> {
-    const rows = await this.database.query<MessageHeaders>(HEADERS, [accountId, messageIds]);
-    return new Map(rows.map((row) => [row.messageId, row]));
+    const rows = await this.database.query<Omit<MessageHeaders, 'headers'>>(HEADERS, [
+      accountId,
+      messageIds,
+    ]);
+    const ids = rows.map(({ messageId }) => messageId);
+    const headers = await readHeaders(this.database, accountId, ids);
+    return new Map(
+      rows.map((row) => [row.messageId, { ...row, headers: headers.get(row.messageId) ?? null }]),
+    );
   }
 
   /**

@@ -1,18 +1,21 @@
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import { Injectable, Logger } from '@nestjs/common';
-import { Database, type Sql } from '../../platform/database/sql.ts';
+import { Database, idsOf, type Sql } from '../../platform/database/sql.ts';
 import { searchDocument } from '../../formats/text/search-document.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
+import { bodyBytes, readBodies } from '../messages/contents/read-contents.ts';
 import { lockVersions, storeSnippets } from '../messages/mirror/store-snippets.ts';
 import { storeThreadSnippets } from '../threading/store-thread-snippets.ts';
 import { replaceDocuments } from '../messages/search-documents/store-document.ts';
 import type { TextBacklog } from './text-backlog.entity.ts';
-import type { Message, MessageBody } from '../messages/message.entity.ts';
-import type { RowOf, OrNull } from '../../platform/database/rows/row-of.ts';
+import type { Message } from '../messages/message.entity.ts';
+import type { RowOf } from '../../platform/database/rows/row-of.ts';
 
 /** Limits per transaction: number of messages, and bytes of their bodies. */
 const BATCH = 100;
 const BATCH_BYTES = 4 * 1024 * 1024;
+/** A snippet and a search document use no more characters of a body than this. */
+const MOST_TEXT = 600_000;
 const MOST_MS = 50_000;
 
 const NEXT = `
@@ -34,7 +37,7 @@ const side = (which: string) => `(
  */
 export const BACKLOG_MESSAGES = `
   with batch as materialized (
-    select m.id, m.date, coalesce((select octet_length(b.body) from message_body b where b.message_id = m.id), 0) as bytes
+    select m.id, m.date, coalesce(${bodyBytes('$1', 'm.id')}, 0) as bytes
     from (
       ${side('not draft')}
       union all
@@ -45,8 +48,7 @@ export const BACKLOG_MESSAGES = `
     window w as (order by date desc, id desc))
   select m.id, m.date, m.version, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as "cc",
     m.bcc_addresses as "bcc",
-    -- A snippet and a search document use no more than this.
-    (select left(b.body, 600000) from message_body b where b.message_id = m.id and not m.listed) as body,
+    m.listed,
     (select coalesce(json_agg(json_build_object('filename', f.filename) order by f.place), '[]')
      from (
        select d.filename, d.position as place from draft_file d where d.message_id = m.id
@@ -60,10 +62,10 @@ export const BACKLOG_MESSAGES = `
 const WENT_ON = `update text_backlog set done_date = $2, done_id = $3 where account_id = $1`;
 const DONE = `delete from text_backlog where account_id = $1`;
 
-interface BacklogMessage
-  extends
-    RowOf<Message, 'id' | 'date' | 'version' | 'subject' | 'from' | 'to' | 'cc' | 'bcc'>,
-    OrNull<RowOf<MessageBody, 'body'>> {
+interface BacklogMessage extends RowOf<
+  Message,
+  'id' | 'date' | 'version' | 'subject' | 'from' | 'to' | 'cc' | 'bcc' | 'listed'
+> {
   files: { filename: string }[];
 }
 
@@ -122,7 +124,9 @@ async function step(sql: Sql, batch: number): Promise<number | null> {
     await sql.query(DONE, [accountId]);
     return 0;
   }
-  await store(sql, accountId, await textsOf(messages));
+  const known = idsOf(messages.filter(({ listed }) => !listed));
+  const bodies = await readBodies(sql, accountId, known);
+  await store(sql, accountId, await textsOf(messages, bodies));
   await sql.query(WENT_ON, [accountId, last.date, last.id]);
   return messages.length;
 }
@@ -136,10 +140,14 @@ interface MessageTexts {
 }
 
 /** A message without a body, or whose body is not fetched yet, keeps the texts that it has. */
-async function textsOf(messages: readonly BacklogMessage[]): Promise<MessageTexts[]> {
+async function textsOf(
+  messages: readonly BacklogMessage[],
+  bodies: ReadonlyMap<string, string>,
+): Promise<MessageTexts[]> {
   const texts: MessageTexts[] = [];
-  for (const { id, date, version, body, ...message } of messages) {
-    if (body === null) continue;
+  for (const { id, date, version, ...message } of messages) {
+    const body = bodies.get(id)?.slice(0, MOST_TEXT);
+    if (body === undefined) continue;
     const document = searchDocument({ ...message, body });
     texts.push({ id, date, version, snippet: snippetOf(body), document });
     // A large message takes some milliseconds; requests and sends must not wait for a whole batch.

@@ -8,11 +8,17 @@ const WHOLE = '*';
 /** Growth is the average over this many days. */
 const PACE_DAYS = 7;
 
-// Sizes come from the file system, and rows from the statistics: no table is read.
+// Sizes come from the file system, and rows from the statistics: no table is read. Partitions count
+// as their table.
 const SIZES = `
-  select c.oid, c.relname as table_name, pg_total_relation_size(c.oid) as bytes, pg_indexes_size(c.oid) as index_bytes,
-    case when c.reltuples >= 0 then c.reltuples::bigint end as estimated_rows
-  from pg_class c where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace`;
+  select t.relname as table_name, sum(pg_total_relation_size(c.oid))::bigint as bytes, sum(pg_indexes_size(c.oid))::bigint as index_bytes,
+    sum(c.reltuples) filter (where c.reltuples >= 0)::bigint as estimated_rows,
+    sum(pg_stat_get_dead_tuples(c.oid))::bigint as dead_rows
+  from pg_class c
+    left join pg_inherits i on i.inhrelid = c.oid
+    join pg_class t on t.oid = coalesce(i.inhparent, c.oid)
+  where c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+  group by t.relname`;
 
 const TAKE = `
   insert into table_sample (day, table_name, taken_at, bytes, estimated_rows)
@@ -41,11 +47,10 @@ const PACE = `
 const TABLES = `
   with pace as (${PACE})
   select s.table_name as "table", s.estimated_rows::float8 as rows, s.bytes::float8 as bytes,
-    s.index_bytes::float8 as "indexBytes", coalesce(t.n_dead_tup, 0)::float8 as "deadRows",
+    s.index_bytes::float8 as "indexBytes", s.dead_rows::float8 as "deadRows",
     round((s.bytes - p.bytes) / p.days)::float8 as "bytesPerDay",
     round((s.estimated_rows - p.estimated_rows) / p.days)::float8 as "rowsPerDay"
   from (${SIZES}) s
-    left join pg_stat_user_tables t on t.relid = s.oid
     left join pace p on p.table_name = s.table_name
   order by s.bytes desc, s.table_name`;
 

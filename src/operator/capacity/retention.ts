@@ -18,7 +18,9 @@ export function retentionOf(
       what: 'Mirrored mail',
       tables: [
         'message',
+        'message_content',
         'message_body',
+        'search_document',
         'message_search',
         'message_folder',
         'thread',

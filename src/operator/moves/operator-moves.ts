@@ -6,9 +6,13 @@ import { beginMoves, listMoves, type MoveProgress } from '../../platform/moves/t
 
 /** A process that has reported within the last 30 seconds. */
 export interface ProcessOfMoves {
+  /** Name of its machine. */
   host: string;
+  /** Number on its machine. */
   pid: number;
+  /** What it runs: `api`, `worker`. */
   roles: string[];
+  /** By the clock of its machine. */
   startedAt: Date;
   /** Whether it started before the newest table moves were added, so with an older release. */
   older: boolean;

@@ -80,12 +80,12 @@ export class MoveRunner {
 }
 
 /** @returns number of moved rows; 0 also if the move has not begun, or another process runs it */
-async function runStep(sql: Sql, { name, step }: MoveSteps): Promise<number> {
-  const [claimed] = await sql.query<RowOf<TableMove, 'oldTable'>>(CLAIM, [name]);
+async function runStep(sql: Sql, move: MoveSteps): Promise<number> {
+  const [claimed] = await sql.query<RowOf<TableMove, 'oldTable'>>(CLAIM, [move.name]);
   if (!claimed) return 0;
-  const count = await step(sql);
-  if (count > 0) await sql.query(MOVED, [name, count]);
-  else await sql.query(FINISHED(claimed.oldTable), [name]);
+  const count = await move.step(sql);
+  if (count > 0) await sql.query(MOVED, [move.name, count]);
+  else await sql.query(FINISHED(claimed.oldTable), [move.name]);
   return count;
 }
 

@@ -1,4 +1,6 @@
 import request from 'supertest';
+import { readBodies } from '../../../src/mail/messages/contents/read-contents.ts';
+import { Database, idsOf } from '../../../src/platform/database/sql.ts';
 import { createApplication, type TestApplication } from '../factories.ts';
 import { PassingClock } from '../passing-clock.ts';
 import { Receiver } from '../receiver.ts';
@@ -13,12 +15,11 @@ export interface MirroredMessage extends HeldMessage {
 }
 
 const MESSAGES = `
-  select m.id, m.provider_id as "providerId", m.unread, m.starred, m.draft, m.subject, m.listed, b.body,
+  select m.id, m.provider_id as "providerId", m.unread, m.starred, m.draft, m.subject, m.listed,
     m.thread_id as thread,
     array(select f.provider_id from message_folder mf join folder f on f.id = mf.folder_id
           where mf.message_id = m.id order by 1) as folders
-  from message m left join message_body b on b.message_id = m.id
-  where m.account_id = $1 and not m.deleting`;
+  from message m where m.account_id = $1 and not m.deleting`;
 
 const AFTER_WRITE_MS = 1_100;
 /** Kinds of objects in the change log. */
@@ -115,14 +116,16 @@ export class MirrorWorld extends AccountSteps {
 
   /** What the mirror has, by the provider's ids. */
   async messages(): Promise<Map<string, MirroredMessage>> {
-    const rows = await this.query<MirroredMessage & { providerId: string; body: string | null }>(
+    const rows = await this.query<MirroredMessage & { providerId: string }>(
       MESSAGES,
       this.account.id,
     );
+    const database = this.server.app.get(Database);
+    const bodies = await readBodies(database, this.account.id, idsOf(rows));
     return new Map(
-      rows.map(({ providerId, body, ...message }) => [
+      rows.map(({ providerId, ...message }) => [
         providerId,
-        { ...message, mark: markIn(body ?? '') },
+        { ...message, mark: markIn(bodies.get(message.id) ?? '') },
       ]),
     );
   }

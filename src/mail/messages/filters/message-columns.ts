@@ -1,3 +1,5 @@
+import { CONTENT_BYTES, packedBody } from '../contents/read-contents.ts';
+
 /* SQL columns of messages, for `select … from message m`. Each is a column or a subquery. */
 
 /**
@@ -45,10 +47,10 @@ const SHOWN = `
   m.tracking, ${REPLIED_TO} as "replyToMessageId",
   to_json(m.event_ids) as "eventIds"`;
 
-/** Columns of a `StoredMessage`. `m` also needs the `body` of `message_body`. */
+/** Columns of a `StoredMessage` with a packed body. `m` also needs `CONTENT_FIELDS`. */
 export const MESSAGE_COLUMNS = `${SHOWN}, ${FILES} as files, ${FOLDERS} as folders,
   m.account_id as "accountId", m.thread_id as "threadId", m.date, m.message_id_header as "messageIdHeader",
-  m.in_reply_to as "inReplyTo", m.reference_ids as "references", m.body,
+  m.in_reply_to as "inReplyTo", m.reference_ids as "references", ${packedBody('m')},
   coalesce(m.warnings, '[]') as warnings`;
 
 /**
@@ -76,8 +78,8 @@ export const HEADER_BYTES = `(${addressBytes} + octet_length(m.subject))`;
 export const FILE_BYTES = 1000;
 
 /**
- * Bytes of a message `m` with its body in `message_body b`, used as `bytes` of a listing. The body
+ * Bytes of a message `m` joined with its content, used as `bytes` of a listing. The body
  * is measured without being read.
  */
-export const MESSAGE_BYTES = `coalesce(octet_length(b.body), 0) + ${HEADER_BYTES}
+export const MESSAGE_BYTES = `${CONTENT_BYTES} + ${HEADER_BYTES}
   + case when m.has_attachments then (select ${FILE_BYTES} * count(*) from file f where f.message_id = m.id) else 0 end`;

@@ -1,5 +1,5 @@
 import type { Address } from '../../../platform/base/text/address.ts';
-import { columnsOf } from '../../../platform/database/sql.ts';
+import type { NewContent } from '../contents/store-contents.ts';
 import { columnList } from '../../../platform/database/statements/column-list.ts';
 import { peopleOf } from '../filters/people.ts';
 
@@ -27,12 +27,9 @@ export interface MessageHeaders {
 }
 
 /** A message whose content has been read. */
-export interface CompletedMessage extends MessageHeaders {
+export interface CompletedMessage extends MessageHeaders, NewContent {
   /** The beginning of its text. */
   snippet: string;
-  body: string;
-  headers: string | null;
-  warnings: readonly string[];
 }
 
 /** The columns of what the content says, each with its type. */
@@ -95,14 +92,4 @@ export function messageRecords<C extends MessageColumn>(
       return sql.columnValues(row as Readonly<Record<C, unknown>>, columns);
     }),
   );
-}
-
-/** Rows `x` of `message_body` in statements that have `bodiesOf` as `$4` to `$7`. */
-export const BODIES =
-  'unnest($4::uuid[], $5::text[], $6::text[], $7::text[]) x(id, body, headers, warnings)';
-
-/** The values of `BODIES`. */
-export function bodiesOf(messages: readonly CompletedMessage[]): unknown[][] {
-  const warnings = messages.map((message) => JSON.stringify(message.warnings));
-  return [...columnsOf(messages, 'id', 'body', 'headers'), warnings];
 }

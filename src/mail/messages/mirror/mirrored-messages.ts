@@ -1,7 +1,8 @@
 import type { Address } from '../../../platform/base/text/address.ts';
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import type { MessageMarks } from '../../../providers/port/connector.ts';
-import type { Message, MessageBody } from '../message.entity.ts';
+import { readBodies } from '../contents/read-contents.ts';
+import type { Message } from '../message.entity.ts';
 import type { RowOf, NotNull } from '../../../platform/database/rows/row-of.ts';
 
 /*
@@ -31,7 +32,8 @@ export interface UnplacedMessage extends KnownMessage {
 }
 
 /** The content of a message, as far as it is compared. */
-export interface MessageContents extends RowOf<Message, 'subject'>, RowOf<MessageBody, 'body'> {
+export interface MessageContents extends RowOf<Message, 'subject'> {
+  body: string;
   from: readonly Address[];
   to: readonly Address[];
   cc: readonly Address[];
@@ -75,10 +77,10 @@ const UNPLACED = `
   select ${MESSAGE} from unplaced join message m using (id) order by m.id for no key update of m`;
 
 const CONTENTS = `
-  select m.id, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as cc, b.body,
+  select m.id, m.subject, m.from_addresses as "from", m.to_addresses as "to", m.cc_addresses as cc,
     (select coalesce(json_agg(json_build_object('filename', f.filename, 'size', f.size) order by f.part), '[]')
      from file f where f.message_id = m.id) as files
-  from message m join message_body b on b.message_id = m.id where m.id = any($1::uuid[]) and not m.listed`;
+  from message m where m.account_id = $1 and m.id = any($2::uuid[]) and not m.listed`;
 
 /**
  * Locks mirrored messages until the transaction ends.
@@ -115,7 +117,7 @@ export async function lockUnplaced(
   const values = [accountId, removed, headers, nameless, copies];
   const rows = await sql.query<KnownMessage>(UNPLACED, values);
   const compared = nameless ? rows.filter(({ messageIdHeader }) => messageIdHeader === null) : [];
-  const keys = await contentKeys(sql, idsOf(compared));
+  const keys = await contentKeys(sql, accountId, idsOf(compared));
   return rows.map((row) => ({ ...row, contentKey: keys.get(row.id) ?? null }));
 }
 
@@ -163,10 +165,21 @@ function takeSame(
   return index !== -1;
 }
 
-async function contentKeys(sql: Sql, ids: readonly string[]): Promise<Map<string, string>> {
+/** The caller has locked the messages, so that their bodies stay as they are. */
+async function contentKeys(
+  sql: Sql,
+  accountId: string,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
   if (ids.length === 0) return new Map();
-  const rows = await sql.query<{ id: string } & MessageContents>(CONTENTS, [ids]);
-  return new Map(rows.map((row) => [row.id, contentKey(row)]));
+  const rows = await sql.query<{ id: string } & Omit<MessageContents, 'body'>>(CONTENTS, [
+    accountId,
+    ids,
+  ]);
+  const bodies = await readBodies(sql, accountId, idsOf(rows));
+  return new Map(
+    rows.map((row) => [row.id, contentKey({ ...row, body: bodies.get(row.id) ?? '' })]),
+  );
 }
 
 const MIRRORED = `

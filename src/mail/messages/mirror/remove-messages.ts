@@ -1,6 +1,7 @@
 import { idsOf, type Sql } from '../../../platform/database/sql.ts';
 import { type ChangeRecord, recordChanges } from '../../../platform/changes/change-log.ts';
 import { messageWebhook, type NotifiedMessage } from '../message-webhooks.ts';
+import { deleteContents } from '../contents/store-contents.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../../threading/refresh-threads.ts';
 import { removeDocuments } from '../search-documents/store-document.ts';
@@ -42,9 +43,10 @@ export async function dropMessages(
   const owner = { applicationId, accountId, at };
   const files = await changesOfFiles(sql, owner, ids);
   const messages = await sql.query<RemovedMessage>(REMOVE, [accountId, ids]);
-  await removeDocuments(sql, accountId, idsOf(messages));
   const threadIds = [...new Set(messages.map(({ threadId }) => threadId))];
   if (threadIds.length === 0) return [];
+  await deleteContents(sql, accountId, idsOf(messages));
+  await removeDocuments(sql, accountId, idsOf(messages));
   await lockThreads(sql, accountId, threadIds);
   const threads = await refreshThreads(sql, accountId, threadIds, at);
   await deleteEmptyThreads(sql, accountId, threadIds);

@@ -1,5 +1,6 @@
 import type { Sql } from '../../../platform/database/sql.ts';
 import type { TrackingWish } from '../../tracking/tracker.ts';
+import { storeContents } from '../contents/store-contents.ts';
 import {
   assignments,
   columnNames,
@@ -35,9 +36,6 @@ const WRITE = `
       COLUMNS.filter((column) => column !== 'id'),
       'excluded',
     )}`;
-const WRITE_BODY = `
-  insert into message_body (message_id, body) values ($1, $2)
-  on conflict (message_id) do update set body = excluded.body, headers = null`;
 const ENTER_DRAFTS = `
   insert into message_folder (message_id, folder_id, date)
   select $2, f.id, $3 from folder f where f.account_id = $1 and f.name = 'drafts' order by f.id limit 1
@@ -48,9 +46,9 @@ const ENTER_DRAFTS = `
  * @param snippet the beginning of its text
  */
 export async function writeDraft(sql: Sql, draft: DraftVersionRow, snippet: string): Promise<void> {
-  const { accountId, id, date } = draft;
+  const { accountId, id, date, body } = draft;
   await sql.query(WRITE, [accountId, messageRecords([{ ...draft, snippet }], COLUMNS)]);
-  await sql.query(WRITE_BODY, [id, draft.body]);
+  await storeContents(sql, accountId, [{ id, body, headers: null, warnings: [] }]);
   await sql.query(ENTER_DRAFTS, [accountId, id, date]);
 }
 

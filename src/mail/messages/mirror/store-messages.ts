@@ -1,7 +1,6 @@
 import { columnsOf, type Sql } from '../../../platform/database/sql.ts';
+import { storeContents } from '../contents/store-contents.ts';
 import {
-  BODIES,
-  bodiesOf,
   columnNames,
   type CompletedMessage,
   HEADER_COLUMNS,
@@ -36,14 +35,10 @@ const NEW_COLUMNS = [
 ] as const;
 
 const INSERT = `
-  with given as (select * from jsonb_to_recordset($2::jsonb) x(${typedColumns(NEW_COLUMNS)})),
-  written as (
-    insert into message (account_id, created_at, updated_at, ${columnNames(NEW_COLUMNS)})
-    select $1, $3, $3, ${columnNames(NEW_COLUMNS)} from given)
-  insert into message_body (message_id, body, headers, warnings)
-  select x.id, x.body, x.headers, x.warnings::jsonb from ${BODIES}`;
+  insert into message (account_id, created_at, updated_at, ${columnNames(NEW_COLUMNS)})
+  select $1, $3, $3, ${columnNames(NEW_COLUMNS)} from jsonb_to_recordset($2::jsonb) x(${typedColumns(NEW_COLUMNS)})`;
 
-/** Inserts messages with their bodies. Their threads must exist already. */
+/** Inserts messages with their contents. Their threads must exist already. */
 export async function insertMessages(
   sql: Sql,
   accountId: string,
@@ -52,7 +47,8 @@ export async function insertMessages(
 ): Promise<void> {
   if (messages.length === 0) return;
   const records = messageRecords(messages, NEW_COLUMNS);
-  await sql.query(INSERT, [accountId, records, at, ...bodiesOf(messages)]);
+  await sql.query(INSERT, [accountId, records, at]);
+  await storeContents(sql, accountId, messages);
 }
 
 /** The provider's current state of a mirrored message. */

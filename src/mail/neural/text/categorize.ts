@@ -1,4 +1,5 @@
 import { isReplySubject } from '../../../formats/text/subject.ts';
+import { BULK_HEADERS, keptHeaders } from '../../messages/contents/kept-headers.ts';
 import { textOfHtml } from './html-text.ts';
 
 /**
@@ -43,7 +44,6 @@ export interface Categorized {
 
 const MOST_HTML = 100_000;
 const MOST_TEXT = 4000;
-const MOST_HEADERS = 100_000;
 const PLAIN = {
   ignoreLinks: true,
   ignoreImages: true,
@@ -55,8 +55,6 @@ const ROBOT =
   /^(?:.*[._+-])?(?:no-?reply|do-?not-?reply|donotreply|newsletters?|notifications?|notify|alerts?|mailer|news|updates?|digest|marketing|offers?|deals?|promo(?:tion)?s?|bounces?|mailer-daemon|postmaster|automated|system|robot|billing|receipts?|orders?|invoices?|shipping|service|accounts?|security|members?|store|shop|hello|info|team|support)(?:[._+-].*)?$/;
 const SURE_ROBOT =
   /(?:no-?reply|do-?not-?reply|donotreply|newsletter|notifications?|mailer-daemon|postmaster|bounces?)/;
-const BULK_HEADERS =
-  /^(?:x-mc-user|x-campaign(?:-?id)?|x-campaignid|x-mailgun-(?:sid|tag)|x-sg-eid|x-ses-outgoing|feedback-id|x-feedback-id|x-pm-message-id|x-mailchimp.*|x-report-abuse|x-csa-complaints|x-mailer-recptid|x-mandrill-user|x-list-.*)$/;
 const UNSUBSCRIBE =
   /unsubscribe|opt[ -]out|manage (?:your |my )?(?:email )?(?:preferences|subscriptions?|notifications?)|email preferences|view (?:this (?:email|message) )?(?:online|in (?:your|a) browser)|you(?:'re| are) receiving this|abmelden|abbestellen|désabonner|désinscrire|darse de baja|cancelar (?:la )?suscripción|disiscri|afmelden/i;
 const GREETING =
@@ -101,11 +99,11 @@ const KINDS: readonly [string, RegExp][] = [
   ],
 ];
 
-/** The header fields by lower-case name, with folded lines joined. */
+/** The fields of `keptHeaders` by lower-case name, with folded lines joined. */
 function fieldsOf(block: string | null): Map<string, string> {
   const fields = new Map<string, string>();
   let name = '';
-  for (const line of (block ?? '').slice(0, MOST_HEADERS).split(/\r?\n/)) {
+  for (const line of keptHeaders(block ?? '').split('\n')) {
     if (/^[ \t]/.test(line)) {
       if (name) fields.set(name, `${fields.get(name) ?? ''} ${line.trim()}`);
       continue;
