@@ -9,7 +9,8 @@ import { startTestApp, type TestApp } from '../support/test-app.ts';
 
 const COUNT = 450;
 /** In a plan: a scan of the word index that was executed. */
-const INDEX_READ = /Bitmap Index Scan on search_document_\d+_search_lexemes_idx .*\(actual time=\S+ rows=(\d+)/;
+const INDEX_READ =
+  /Bitmap Index Scan on search_document_\d+_search_lexemes_idx .*\(actual time=\S+ rows=(\d+)/;
 
 describe("searching one account's mail among other accounts", () => {
   let server: TestApp;
@@ -64,7 +65,9 @@ describe("searching one account's mail among other accounts", () => {
   ])('uses only indexes for %s', async (q) => {
     const plan = await explain(q);
     expect(plan).toMatch(/search_document_\d+_search_lexemes_idx/);
-    expect(plan).not.toMatch(/Seq Scan on (message(_search|_body|_content\w*)?|search_document_\d+)\b/);
+    expect(plan).not.toMatch(
+      /Seq Scan on (message(_search|_body|_content\w*)?|search_document_\d+)\b/,
+    );
   });
 
   it('continues through a mailbox from its last position, however large it is', async () => {
