@@ -1,4 +1,4 @@
-import { moveHasBegun } from '../../../platform/moves/table-moves.ts';
+import { moveHasBegun, oldTableInUse } from '../../../platform/moves/table-moves.ts';
 import type { Sql } from '../../../platform/database/sql.ts';
 
 /*
@@ -13,13 +13,8 @@ export const NEW_TABLE = 'search_document';
 /** Whether new documents are written to `search_document`. See `moveHasBegun`. */
 export const writesNewTable = (sql: Sql): Promise<boolean> => moveHasBegun(sql, NEW_TABLE);
 
-/**
- * Whether `message_search` may have rows, as SQL. It has none an hour after its move, when every
- * transaction has ended that began before the move, and none in a database that never used it.
- */
-export const OLD_TABLE_IN_USE = `
-  not exists (select 1 from table_move
-    where name = '${NEW_TABLE}' and (finished_at = began_at or finished_at < now() - interval '1 hour'))`;
+/** Whether `message_search` may have rows, as SQL. See `oldTableInUse`. */
+export const OLD_TABLE_IN_USE = oldTableInUse(NEW_TABLE);
 
 /**
  * Two tsqueries as SQL: for plain lexemes, and for keyed ones (`formats/text/lexemes.ts`).
@@ -36,9 +31,10 @@ export interface QueryPair {
  * @param id SQL of the message's id
  * @param usesOld whether the old table is in use
  */
+// `offset 0` keeps the planner from reading all documents of the account first.
 export const documentOf = (account: string, id: string, usesOld: boolean): string => `lateral (
     select d.document, false as keyed from search_document d where d.account_id = ${account} and d.message_id = ${id}
-    ${usesOld ? `union all select d.document, true from message_search d where d.message_id = ${id}` : ''}) s`;
+    ${usesOld ? `union all select d.document, true from message_search d where d.message_id = ${id}` : 'offset 0'}) s`;
 
 /** The query for the document `s`. */
 const queryFor = ({ plain, keyed }: QueryPair): string =>
