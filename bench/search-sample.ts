@@ -1,6 +1,6 @@
 import { peopleOf } from '../src/mail/messages/filters/people.ts';
 import { newId } from '../src/platform/base/ids/ids.ts';
-import { documentFor, searchDocument } from '../src/formats/text/search-document.ts';
+import { searchDocument } from '../src/formats/text/search-document.ts';
 
 const BATCH = 1_000;
 /** Number of different words in the sample, and of words per message. */
@@ -59,7 +59,7 @@ const MESSAGES = `
     select gen_random_uuid(), $1, id, 0, 'report.pdf', 'application/pdf', 'attachment', 1000 from given where file),
   places as (
     insert into message_folder (message_id, folder_id, date, account_id) select id, $3, date, $1 from given)
-  insert into message_search (message_id, account_id, date, document)
+  insert into search_document (message_id, account_id, date, document)
   select id, $1, date, document::tsvector from given`;
 
 const FOLDER = `
@@ -90,11 +90,7 @@ export async function seedMailbox(
     const rows = Array.from({ length: Math.min(BATCH, count - low) }, (_, index) => {
       const number = low + index;
       if (number % CONVERSATION === 0) threadId = newId();
-      return messageOf(
-        number,
-        { threadId, date: new Date(begin + number * EVERY_MS), accountId },
-        random,
-      );
+      return messageOf(number, { threadId, date: new Date(begin + number * EVERY_MS) }, random);
     });
     await sql.query(MESSAGES, [accountId, JSON.stringify(rows), folderId]);
   }
@@ -102,7 +98,7 @@ export async function seedMailbox(
 
 function messageOf(
   number: number,
-  { threadId, date, accountId }: { threadId: string; date: Date; accountId: string },
+  { threadId, date }: { threadId: string; date: Date },
   random: () => number,
 ) {
   // As in a language, a word's frequency falls with its rank.
@@ -128,7 +124,7 @@ function messageOf(
     participants: peopleOf({ from, to, cc: [], bcc: [] }),
     unread: random() < 0.02,
     body,
-    document: documentFor(accountId, document),
+    document,
     file,
   };
 }

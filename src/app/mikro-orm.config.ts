@@ -71,7 +71,11 @@ import { AccountGate } from '../platform/work/gates/account-gate.entity.ts';
 import { Instance } from '../platform/work/workers/instance.entity.ts';
 import { LostWorker } from '../platform/work/workers/lost-worker.entity.ts';
 import { Worker } from '../platform/work/workers/worker.entity.ts';
-import { MessageSearch, TextBacklog } from '../mail/search/message-search.entity.ts';
+import {
+  MessageSearch,
+  SearchDocument,
+} from '../mail/messages/search-documents/search-document.entity.ts';
+import { TextBacklog } from '../mail/search/text-backlog.entity.ts';
 import { SmsMessage } from '../calendar/sms/sms-message.entity.ts';
 import { ApplicationDeletion } from '../operator/applications/application-deletion.entity.ts';
 import { TableSample } from '../operator/capacity/table-sample.entity.ts';
@@ -113,7 +117,7 @@ export const entities = [
   JobStatus, JobAttempt, ProviderJob, PushSubscription, PushPull, OutboxMessage, SendJob, IdempotencyKey, Relay, RelaySender,
   ConferencingService, EventMeeting,
   ObjectUpload, ObjectDeletion, ObjectOrphan, ObjectSweep, Folder, Thread, ThreadSummary, ThreadPerson, Message, MessageContent, MessageBody, MessageFolder, File, FileData, FileChunk, DraftFile,
-  MessageSearch, TextBacklog, AccountFill, NeuralFeedback,
+  MessageSearch, SearchDocument, TextBacklog, AccountFill, NeuralFeedback,
   Contact, ContactKey, ContactGroup,
   Calendar, CalendarFeed, Event, Invitation, MeetingState, Reminder, ReminderContent, ReminderJob, SmsMessage, QuotaUse, ProviderBucket, ApiUse, ApiCeiling,
   Worker, LostWorker, LogLevel, AccountGate, Instance, SealingKey, RunningProcess, SyncJob, MirrorAudit, AuditTotal, AuditListing, AuditSeen, AuditedDay, CandidateMessage, AuditedCollection, SyncFailure, MailboxWatch, ThreadReference, VanishedMessage,

@@ -6,7 +6,7 @@ import { ProviderAccounts } from '../../src/accounts/grants/provider-accounts.ts
 import { ConnectorRegistry } from '../../src/providers/port/connector-registry.ts';
 import type { Searchable } from '../../src/formats/text/search-document.ts';
 import { lockVersions } from '../../src/mail/messages/mirror/store-snippets.ts';
-import { storeDocuments } from '../../src/mail/search/store-document.ts';
+import { storeDocuments } from '../../src/mail/messages/search-documents/store-document.ts';
 import { TextBacklogRunner } from '../../src/mail/search/text-backlog.ts';
 import { MailboxSyncDispatcher } from '../../src/sync/mailbox-sync-dispatcher.ts';
 import { sendControl } from '../support/contract-tools.ts';
@@ -125,7 +125,7 @@ describe('GET /messages/search and /threads/search', () => {
       await query(
         `with m as (update message set date = $3 where account_id = $1 and message_id_header = $2 returning id),
          mf as (update message_folder set date = $3 where message_id in (select id from m))
-         update message_search s set date = $3 from m where m.id = s.message_id`,
+         update search_document s set date = $3 from m where s.account_id = $1 and m.id = s.message_id`,
         account.id,
         `<${key}@seed.test>`,
         new Date(Date.UTC(2026, 0, 1 + day, 12)),
@@ -400,7 +400,7 @@ describe('GET /messages/search and /threads/search', () => {
       one: { subject: 'A balloon', file: 'helium.txt' },
       two: { subject: 'Another', text: '<p>balloon</p>' },
     });
-    await query('delete from message_search where account_id = $1', account.id);
+    await query('delete from search_document where account_id = $1', account.id);
     expect(await find('balloon', account)).toEqual([]);
     await query('insert into text_backlog (account_id) values ($1)', account.id);
     const runner = server.app.get(TextBacklogRunner);

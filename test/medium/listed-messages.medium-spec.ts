@@ -135,9 +135,8 @@ describe('listed messages', () => {
            (select jsonb_agg(to_jsonb(f) - ${without} order by f.part) from file f where f.message_id = m.id) as files,
            (select jsonb_agg(jsonb_build_array(f.provider_id, mf.date) order by 1)
             from message_folder mf join folder f on f.id = mf.folder_id where mf.message_id = m.id) as folders,
-           (select s.date from message_search s where s.message_id = m.id) as searched,
-           -- Each lexeme begins with four characters of the account.
-           (select array_agg(substr(l.lexeme, 5) order by substr(l.lexeme, 5)) from message_search s, unnest(s.document) l
+           (select s.date from search_document s where s.message_id = m.id) as searched,
+           (select array_agg(l.lexeme order by l.lexeme) from search_document s, unnest(s.document) l
             where s.message_id = m.id) as words
          from message m join message_content c on c.account_id = m.account_id and c.message_id = m.id where m.account_id = $1 order by m.provider_id`,
       ),

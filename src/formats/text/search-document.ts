@@ -1,4 +1,5 @@
 import type { Address } from '../../platform/base/text/address.ts';
+import { FIELD, type Field, plainLexeme } from './lexemes.ts';
 import { htmlText } from './snippet.ts';
 import { type Token, tokensOf } from './words.ts';
 
@@ -6,20 +7,6 @@ import { type Token, tokensOf } from './words.ts';
  * Builds the search document of a message: the text of a tsvector. Imported by the worker thread
  * that parses messages, so it may import only files whose types Node itself can strip.
  */
-
-/** Fields that can be searched separately. The letter is part of the lexeme. */
-export const FIELD = {
-  any: 'w',
-  /** A word as written, if that differs from its folded form. */
-  exact: 'x',
-  subject: 's',
-  from: 'f',
-  to: 't',
-  cc: 'c',
-  bcc: 'b',
-  filename: 'n',
-} as const;
-export type Field = (typeof FIELD)[keyof typeof FIELD];
 
 /** The parts of a message that can be searched. */
 export interface Searchable {
@@ -32,11 +19,6 @@ export interface Searchable {
   files: readonly { filename: string }[];
 }
 
-/**
- * Placeholder for the account, because the parser does not know the account. Replaced when the
- * document is stored.
- */
-const ACCOUNT_MARK = '\u0001';
 /** Most UTF-16 units of body text, and most HTML that is read to find it. */
 const MOST_TEXT = 32_768;
 const MOST_HTML = 512 * 1024;
@@ -51,6 +33,7 @@ const MOST_POSITIONS = 64;
  * not found.
  */
 const MOST_BYTES = 800_000;
+/** What the database puts before each word. */
 const KEY_BYTES = 4;
 const POSITION_BYTES = 2;
 /** The position count of a word, and its alignment. */
@@ -59,7 +42,7 @@ const WORD_BYTES = 4;
 const GAP = 10;
 
 /**
- * The text of the tsvector of a message, with a placeholder for the account (see `documentFor`).
+ * The text of the tsvector of a message, in the form of the table `search_document`.
  * Every word is included once for all fields, and once more for each header that can be searched
  * separately. Weights show the field: A subject, B people, C names of attachments, D body.
  */
@@ -78,20 +61,6 @@ export function searchDocument(message: Searchable): string {
   return document.text;
 }
 
-/** The document of an account, ready to be stored. */
-export function documentFor(accountId: string, document: string): string {
-  return document.replaceAll(ACCOUNT_MARK, accountKey(accountId));
-}
-
-/**
- * Prefix of every lexeme, which keeps the index entries of one account apart from others: 24 random
- * bits of its id in four characters. Two accounts may share a prefix, so every query also names the
- * account.
- */
-export function accountKey(accountId: string): string {
-  return Buffer.from(accountId.slice(-6), 'hex').toString('base64url');
-}
-
 /** Positions of a word, in the notation of a tsvector. */
 interface Positions {
   text: string;
@@ -101,7 +70,7 @@ interface Positions {
 class SearchDocument {
   /** Positions by word, for searches in all fields. Such searches are by far the most frequent. */
   readonly #anywhere = new Map<string, Positions>();
-  /** Positions by field letter and word, for searches in one field. */
+  /** Positions by lexeme, for searches in one field. */
   readonly #apart = new Map<string, Positions>();
   #position = 1;
   #bytes = 0;
@@ -116,22 +85,21 @@ class SearchDocument {
 
   get text(): string {
     let text = '';
-    for (const [word, positions] of this.#anywhere)
-      text += `'${ACCOUNT_MARK}${FIELD.any}${word}':${positions.text} `;
-    for (const [lexeme, positions] of this.#apart)
-      text += `'${ACCOUNT_MARK}${lexeme}':${positions.text} `;
+    for (const positionsOf of [this.#anywhere, this.#apart])
+      for (const [lexeme, positions] of positionsOf) text += `'${lexeme}':${positions.text} `;
     return text;
   }
 
   #addToken({ words, wholes }: Token, weight: string, field: Field | null): void {
     for (const whole of wholes) {
       this.#put(this.#anywhere, whole, this.#position, weight);
-      if (field) this.#put(this.#apart, field + whole, this.#position, weight);
+      if (field) this.#put(this.#apart, plainLexeme(field, whole), this.#position, weight);
     }
     for (const { folded, exact } of words) {
       this.#put(this.#anywhere, folded, this.#position, weight);
-      if (exact !== null) this.#put(this.#apart, FIELD.exact + exact, this.#position, weight);
-      if (field) this.#put(this.#apart, field + folded, this.#position, weight);
+      if (exact !== null)
+        this.#put(this.#apart, plainLexeme(FIELD.exact, exact), this.#position, weight);
+      if (field) this.#put(this.#apart, plainLexeme(field, folded), this.#position, weight);
       this.#position += 1;
     }
   }

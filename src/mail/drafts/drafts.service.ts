@@ -19,7 +19,7 @@ import { ConnectorRegistry } from '../../providers/port/connector-registry.ts';
 import { referencesOf, ReplyTargets, replySubject } from '../composing/reply-targets.ts';
 import type { TrackingWish } from '../tracking/tracker.ts';
 import { changesOfFiles } from '../messages/mirror/file-changes.ts';
-import { storeDocuments } from '../search/store-document.ts';
+import { storeDocuments } from '../messages/search-documents/store-document.ts';
 import { snippetOf } from '../../formats/text/snippet.ts';
 import { threadChanges } from '../threading/refresh-threads.ts';
 import { DraftFiles } from './draft-files.ts';

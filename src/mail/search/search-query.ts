@@ -1,5 +1,5 @@
 import { storable } from '../../platform/base/text/storable.ts';
-import { type Field, FIELD } from '../../formats/text/search-document.ts';
+import { type Field, FIELD } from '../../formats/text/lexemes.ts';
 import { type Token, tokensOf } from '../../formats/text/words.ts';
 
 /**

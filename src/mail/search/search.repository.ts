@@ -1,13 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Page } from '../../platform/database/listing.ts';
-import { Conditions } from '../../platform/database/conditions.ts';
 import { ReadDatabase } from '../../platform/database/replicas/read-database.ts';
 import type { Sql } from '../../platform/database/sql.ts';
-import { accountKey } from '../../formats/text/search-document.ts';
-import type { SearchQuery, StateMatch, Term } from './search-query.ts';
-import { groupText, rankText } from './tsquery.ts';
-import type { Folder } from '../folders/folder.entity.ts';
-import type { RowOf } from '../../platform/database/rows/row-of.ts';
+import { foldersOf, SearchConditions } from './search-conditions.ts';
+import type { SearchQuery } from './search-query.ts';
+import {
+  documentRank,
+  indexedDocuments,
+  OLD_TABLE_IN_USE,
+  type QueryPair,
+} from '../messages/search-documents/stored-documents.ts';
 
 /** Kind of result: messages, or their threads without duplicates. */
 export type Found = 'messages' | 'threads';
@@ -49,29 +51,19 @@ export const READ_BACK = 4_000;
  * order also matter.
  */
 export const FREQUENT = 8_000;
-/** Fixes the plan: joins by key in the order of the statement, and no JIT compilation. */
+/**
+ * Fixes the plan: joins by key in the order of the statement, and no JIT compilation. Finds out
+ * which tables to read.
+ */
 const PLANNING = `
   select set_config('enable_seqscan', 'off', true), set_config('enable_hashjoin', 'off', true),
     set_config('enable_mergejoin', 'off', true), set_config('max_parallel_workers_per_gather', '0', true),
-    set_config('jit', 'off', true)`;
+    set_config('jit', 'off', true), ${OLD_TABLE_IN_USE} as "usesOld"`;
 
-const FOLDERS = `
-  select x.asked, f.id, f.name
-  from unnest($2::text[]) x(asked)
-  join folder f on f.account_id = $1 and not f.deleting
-    and x.asked in (lower(f.name), lower(f.display_name), replace(lower(f.display_name), ' ', '-'), f.id::text)`;
-
-/**
- * Score of a match. The weights are for body, attachment names, people and subject (D to A). A
- * message of today counts twice as much as one of years ago.
- */
-const SCORE = (rank: string, now: string) => `
-  ts_rank('{0.1, 0.3, 0.6, 1.0}', s.document, ${rank}::tsquery)
+/** Score of a match. A message of today counts twice as much as one of years ago. */
+const SCORE = (rank: QueryPair, now: string) => `
+  ${documentRank(rank)}
     * (0.5 + 0.5 / (1 + greatest(0, extract(epoch from ${now}::timestamptz - p.date)) / 7776000.0))`;
-
-interface FolderRow extends RowOf<Folder, 'id' | 'name'> {
-  asked: string;
-}
 
 /** Searches messages. Every statement is limited to one account. */
 @Injectable()
@@ -80,9 +72,7 @@ export class SearchRepository {
 
   find(accountId: string, query: SearchQuery, request: FindRequest): Promise<FoundPage> {
     return this.reads.transaction(async (sql) => {
-      const folders = await foldersOf(sql, accountId, query);
-      await sql.query(PLANNING);
-      const { text, values } = statementOf(accountId, query, folders, request);
+      const { text, values } = await prepare(sql, accountId, query, request);
       const [row] = await sql.query<FoundPage>(text, values, { prepared: false });
       return row ?? { ids: [], more: false };
     });
@@ -91,155 +81,33 @@ export class SearchRepository {
   /** Runs a search and returns its plan (`explain analyze`). */
   async explain(accountId: string, query: SearchQuery, request: FindRequest): Promise<string> {
     return this.reads.transaction(async (sql) => {
-      const folders = await foldersOf(sql, accountId, query);
-      await sql.query(PLANNING);
-      const { text, values } = statementOf(accountId, query, folders, request);
+      const { text, values } = await prepare(sql, accountId, query, request);
       const rows = await sql.query<Record<'QUERY PLAN', string>>(
         `explain (analyze, buffers) ${text}`,
         values,
-        {
-          prepared: false,
-        },
+        { prepared: false },
       );
       return rows.map((row) => row['QUERY PLAN']).join('\n');
     });
   }
 }
 
-async function foldersOf(
-  sql: Sql,
-  accountId: string,
-  { groups }: SearchQuery,
-): Promise<FolderRow[]> {
-  const names = groups
-    .flat()
-    .flatMap(({ match }) => (match.kind === 'folder' ? [match.name.toLowerCase()] : []));
-  return names.length === 0 ? [] : sql.query<FolderRow>(FOLDERS, [accountId, [...new Set(names)]]);
+interface Statement {
+  text: string;
+  values: readonly unknown[];
 }
 
-type Span = Extract<StateMatch, { at: Date }>;
-
-/** Converts a query to SQL conditions. */
-class SearchConditions {
-  readonly conditions = new Conditions();
-  readonly key: string;
-  readonly account: string;
-  /** Query for the index; `null` if the index cannot help. */
-  readonly indexed: string | null;
-  /**
-   * Query that each document is checked with, in addition to the index or without it; `null` if no
-   * check is needed.
-   */
-  readonly checked: string | null;
-  readonly rank: string | null;
-  /** True if flags, folders or alternatives to words matter. */
-  readonly hasStates: boolean;
-  readonly #spans: Span[] = [];
-
-  constructor(
-    accountId: string,
-    { groups }: SearchQuery,
-    private readonly folders: readonly FolderRow[],
-  ) {
-    this.key = accountKey(accountId);
-    this.account = this.conditions.value(accountId);
-    const drafts = groups.some((group) =>
-      group.some((term) => !term.negated && this.#asksForDrafts(term)),
-    );
-    this.conditions.add(
-      `m.account_id = ${this.account} and not m.deleting${drafts ? '' : ' and not m.draft'}`,
-    );
-    const texts = groups.filter((group) => group.every(({ match }) => match.kind === 'text'));
-    const exact = texts.flatMap((group) => groupText(this.key, group) ?? []).join(' & ');
-    const loose = texts.flatMap((group) => groupText(this.key, group, 'loose') ?? []).join(' & ');
-    // The index can look up only words that must be present.
-    const helps = texts.some((group) => group.every(({ negated }) => !negated));
-    this.indexed = helps ? this.conditions.value(loose) : null;
-    this.checked = exact === '' || (helps && exact === loose) ? null : this.conditions.value(exact);
-    const rank = rankText(this.key, groups);
-    this.rank = rank === null ? null : this.conditions.value(rank);
-    const others = groups.filter((group) => !texts.includes(group));
-    for (const group of others) this.#addGroup(group);
-    this.hasStates = others.length > this.#spans.length;
-  }
-
-  /** Conditions on the message `m`, and on its document `s` if `readsDocuments`. */
-  get text(): string {
-    const matches =
-      this.checked === null ? '' : ` and ts_match_vq(s.document, ${this.checked}::tsquery)`;
-    return `${this.conditions.text}${matches}`;
-  }
-
-  get readsDocuments(): boolean {
-    return this.text.includes('s.document');
-  }
-
-  /**
-   * Condition on the document for all words, except those that are alternatives to other
-   * conditions.
-   */
-  get words(): string {
-    return `ts_match_vq(s.document, ${this.checked ?? this.indexed}::tsquery)`;
-  }
-
-  /** The same as `text`, but complete without the index. */
-  get textOfScan(): string {
-    return this.checked === null && this.indexed !== null
-      ? `${this.text} and ${this.words}`
-      : this.text;
-  }
-
-  /** Conditions on a date column that every message must meet. */
-  spansOf(column: string): string {
-    return this.#spans.map((span) => ` and ${this.#spanText(column, span)}`).join('');
-  }
-
-  #asksForDrafts({ match }: Term): boolean {
-    if (match.kind === 'flag') return match.flag === 'draft';
-    return (
-      match.kind === 'folder' &&
-      this.#foldersNamed(match.name).some(({ name }) => name === 'drafts')
-    );
-  }
-
-  #foldersNamed(name: string): FolderRow[] {
-    return this.folders.filter(({ asked }) => asked === name.toLowerCase());
-  }
-
-  #addGroup(group: readonly Term[]): void {
-    const texts = group.map((term) => `${term.negated ? 'not ' : ''}${this.#termText(term)}`);
-    this.conditions.add(texts.join(' or '));
-    const [only] = group;
-    if (!only || group.length > 1 || only.negated) return;
-    if (only.match.kind === 'from' || only.match.kind === 'before') this.#spans.push(only.match);
-  }
-
-  #termText(term: Term): string {
-    const { match } = term;
-    // The function, unlike its operator `@@`, does not make the planner use the index.
-    if (match.kind === 'text') {
-      const text = this.conditions.value(groupText(this.key, [{ ...term, negated: false }]));
-      return `ts_match_vq(s.document, ${text}::tsquery)`;
-    }
-    if (match.kind === 'from' || match.kind === 'before') return this.#spanText('m.date', match);
-    if (match.kind === 'anything') return 'true';
-    if (match.kind === 'folder') {
-      const ids = this.conditions.value(this.#foldersNamed(match.name).map(({ id }) => id));
-      return `m.id in (select mf.message_id from message_folder mf where mf.folder_id = any(${ids}::uuid[]))`;
-    }
-    // A constant instead of a parameter, so that the partial index of unread messages can be used.
-    const column = {
-      unread: 'unread',
-      starred: 'starred',
-      attachment: 'has_attachments',
-      draft: 'draft',
-    }[match.flag];
-    return `${match.value ? '' : 'not '}m.${column}`;
-  }
-
-  #spanText(column: string, match: Span): string {
-    return `${column} ${match.kind === 'from' ? '>=' : '<'} ${this.conditions.value(match.at)}`;
-  }
+/** Makes the statement of a search, and fixes its plan for the transaction. */
+async function prepare(
+  sql: Sql,
+  accountId: string,
+  query: SearchQuery,
+  request: FindRequest,
+): Promise<Statement> {
+  const folders = await foldersOf(sql, accountId, query);
+  const [planning] = await sql.query<{ usesOld: boolean }>(PLANNING);
+  const search = new SearchConditions(accountId, query, folders, planning?.usesOld ?? true);
+  return statementOf(search, request);
 }
 
 /** A strategy to find the messages to rank, as `kept (id, thread_id, date)`. */
@@ -251,12 +119,9 @@ interface Strategy {
 }
 
 function statementOf(
-  accountId: string,
-  query: SearchQuery,
-  folders: readonly FolderRow[],
+  search: SearchConditions,
   { found, page, now, reach }: FindRequest,
-): { text: string; values: readonly unknown[] } {
-  const search = new SearchConditions(accountId, query, folders);
+): Statement {
   const { conditions, rank } = search;
   const strategy = strategyOf(search, page, reach);
   const score =
@@ -264,9 +129,7 @@ function statementOf(
       ? '0::float8'
       : `case when p.n <= ${strategy.ranked} then ${SCORE(rank, conditions.value(now))} else 0 end`;
   const documents =
-    rank === null
-      ? ''
-      : `left join message_search s on p.n <= ${strategy.ranked} and s.message_id = p.id`;
+    rank === null ? '' : `left join ${search.documentOf('p.id')} on p.n <= ${strategy.ranked}`;
   const best = `p.n > ${strategy.ranked}, p.score desc nulls last, p.n`;
   const ids =
     found === 'messages'
@@ -302,9 +165,7 @@ function scanning(search: SearchConditions, most: number): Strategy {
 }
 
 function scan(search: SearchConditions, where: string, limit: string): string {
-  const documents = where.includes('s.document')
-    ? 'join message_search s on s.message_id = m.id'
-    : '';
+  const documents = where.includes('s.document') ? `cross join ${search.documentOf('m.id')}` : '';
   return `
     select m.id, m.thread_id, m.date from message m ${documents} where ${where}
     order by m.date desc, m.id desc limit ${limit}`;
@@ -327,26 +188,29 @@ function readingBack(search: SearchConditions, most: number, limit: string): str
       select count(*) >= ${wanted} as common
       from (select m.id from message m where m.account_id = ${account} and not m.draft${search.spansOf('m.date')}
             order by m.date desc, m.id desc limit ${PROBED}) m
-      join message_search s on s.message_id = m.id and ${search.words}`;
+      cross join ${search.documentOf('m.id')} where ${search.words}`;
   return `
     probe as materialized (${probe}),
     read as materialized (
       select m.id, m.thread_id, m.date
       from (${scan(search, `${common} and ${conditions.text}`, conditions.value(READ_BACK))}) m
-      join message_search s on s.message_id = m.id and ${search.words}
+      cross join ${search.documentOf('m.id')} where ${search.words}
       order by m.date desc, m.id desc limit ${limit}),
     reading as materialized (select (select count(*) from read) >= ${limit} as done)`;
 }
 
+/** Matches of the index, if reading back did not find enough. */
+const matches = (search: SearchConditions, indexed: QueryPair): string =>
+  indexedDocuments(search.account, indexed, `${search.spansOf('date')} and not ${DONE}`);
+
 /** For queries that consist of words only: the index decides. */
-function usingIndex(search: SearchConditions, indexed: string, most: number): Strategy {
+function usingIndex(search: SearchConditions, indexed: QueryPair, most: number): Strategy {
   const limit = search.conditions.value(most);
   return {
     text: `
       ${readingBack(search, most, limit)},
       near as materialized (
-        select s.message_id as id, s.date from message_search s
-        where not ${DONE} and s.account_id = ${search.account} and s.document @@ ${indexed}::tsquery${search.spansOf('s.date')}
+        select s.message_id as id, s.date from (${matches(search, indexed)}) s
         order by s.date desc, s.message_id desc limit ${limit}),
       kept as materialized (
         select * from read where ${DONE}
@@ -362,19 +226,22 @@ function usingIndex(search: SearchConditions, indexed: string, most: number): St
  * back. Both stop when there are enough matches. The limit is a subquery, which hides it from the
  * planner.
  */
-function collectingOrScanning(search: SearchConditions, indexed: string, most: number): Strategy {
+function collectingOrScanning(
+  search: SearchConditions,
+  indexed: QueryPair,
+  most: number,
+): Strategy {
   const limit = search.conditions.value(most);
   const few = `not ${DONE} and (select count(*) from few) <= ${FREQUENT}`;
   const many = `not ${DONE} and (select count(*) from few) > ${FREQUENT}`;
   const documents = search.readsDocuments
-    ? 'join message_search s on s.message_id = few.message_id'
+    ? `cross join ${search.documentOf('few.message_id')}`
     : '';
   return {
     text: `
       ${readingBack(search, most, limit)},
       few as materialized (
-        select s.message_id, s.date from message_search s
-        where not ${DONE} and s.account_id = ${search.account} and s.document @@ ${indexed}::tsquery${search.spansOf('s.date')}
+        select s.message_id, s.date from (${matches(search, indexed)}) s
         limit (select ${FREQUENT + 1})),
       collected as materialized (
         select m.id, m.thread_id, few.date

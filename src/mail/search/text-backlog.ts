@@ -13,8 +13,8 @@ import {
 import { StoredBodies } from '../messages/objects/stored-bodies.ts';
 import { lockVersions, storeSnippets } from '../messages/mirror/store-snippets.ts';
 import { storeThreadSnippets } from '../threading/store-thread-snippets.ts';
-import { replaceDocuments } from './store-document.ts';
-import type { TextBacklog } from './message-search.entity.ts';
+import { replaceDocuments } from '../messages/search-documents/store-document.ts';
+import type { TextBacklog } from './text-backlog.entity.ts';
 import type { Message } from '../messages/message.entity.ts';
 import type { RowOf } from '../../platform/database/rows/row-of.ts';
 

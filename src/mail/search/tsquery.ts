@@ -1,4 +1,4 @@
-import { FIELD, type Field } from '../../formats/text/search-document.ts';
+import { FIELD, type LexemeOf } from '../../formats/text/lexemes.ts';
 import type { Term, TextMatch } from './search-query.ts';
 import type { Word } from '../../formats/text/words.ts';
 
@@ -7,8 +7,7 @@ import type { Word } from '../../formats/text/words.ts';
  * backslashes (`tokensOf`), so PostgreSQL accepts the text for any query.
  */
 
-const quoted = (key: string, field: Field, word: string, prefix: boolean) =>
-  `'${key}${field}${word}'${prefix ? ':*' : ''}`;
+const quoted = (lexeme: string, prefix: boolean) => `'${lexeme}'${prefix ? ':*' : ''}`;
 
 /**
  * `exact`: the term as the user meant it. `loose`: ignores the order of words, which the index does
@@ -18,11 +17,11 @@ export type Strictness = 'exact' | 'loose';
 
 /**
  * The `tsquery` of a group of text terms, one of which must match.
- * @param key key of the account
+ * @param lexemeOf the form of the lexemes in the documents or the index
  * @returns `null` if, loosely, any message may match
  */
 export function groupText(
-  key: string,
+  lexemeOf: LexemeOf,
   group: readonly Term[],
   strictness: Strictness = 'exact',
 ): string | null {
@@ -30,7 +29,7 @@ export function groupText(
   for (const { negated, match } of group) {
     if (match.kind !== 'text') continue;
     if (negated && strictness === 'loose' && hasOrder(match)) return null;
-    texts.push(`${negated ? '!' : ''}(${matchText(key, match, strictness)})`);
+    texts.push(`${negated ? '!' : ''}(${matchText(lexemeOf, match, strictness)})`);
   }
   return `(${texts.join(' | ')})`;
 }
@@ -44,14 +43,14 @@ export function hasOrder({ tokens, phrase }: TextMatch): boolean {
 }
 
 function matchText(
-  key: string,
+  lexemeOf: LexemeOf,
   { field, tokens, phrase, prefix }: TextMatch,
   strictness: Strictness,
 ): string {
   const between = strictness === 'exact' ? ' <-> ' : ' & ';
   const inOrder = (words: readonly Word[], last: boolean) => {
     const texts = words.map(({ folded }, index) =>
-      quoted(key, field, folded, last && index === words.length - 1),
+      quoted(lexemeOf(field, folded), last && index === words.length - 1),
     );
     return `(${texts.join(between)})`;
   };
@@ -65,11 +64,11 @@ function matchText(
     if (whole === undefined && phrase) return inOrder(words, false);
     if (whole === undefined)
       return words
-        .map(({ folded }, at) => quoted(key, field, folded, last && at === words.length - 1))
+        .map(({ folded }, at) => quoted(lexemeOf(field, folded), last && at === words.length - 1))
         .join(' & ');
     // An address is stored as a whole, so nothing else is needed. A compound word may also be part
     // of a longer one.
-    const asWhole = quoted(key, field, whole, last);
+    const asWhole = quoted(lexemeOf(field, whole), last);
     return address || words.length < 2 ? asWhole : `(${asWhole} | ${inOrder(words, last)})`;
   });
   return texts.join(' & ');
@@ -79,21 +78,21 @@ function matchText(
  * The `tsquery` for ranking: every requested word, also in its original spelling, which ranks
  * higher. `null` if the query has no words.
  */
-export function rankText(key: string, groups: readonly (readonly Term[])[]): string | null {
+export function rankText(lexemeOf: LexemeOf, groups: readonly (readonly Term[])[]): string | null {
   const lexemes = new Set<string>();
   for (const { negated, match } of groups.flat()) {
     if (negated || match.kind !== 'text') continue;
     for (const [index, token] of match.tokens.entries()) {
       const last = index === match.tokens.length - 1;
       for (const { folded, exact } of token.words) {
-        lexemes.add(quoted(key, match.field, folded, false));
-        if (exact !== null) lexemes.add(quoted(key, FIELD.exact, exact, false));
+        lexemes.add(quoted(lexemeOf(match.field, folded), false));
+        if (exact !== null) lexemes.add(quoted(lexemeOf(FIELD.exact, exact), false));
       }
       for (const whole of token.wholes.slice(0, 1))
-        lexemes.add(quoted(key, match.field, whole, false));
+        lexemes.add(quoted(lexemeOf(match.field, whole), false));
       const end = token.wholes[0] ?? token.words.at(-1)?.folded;
       if (match.prefix && last && end !== undefined)
-        lexemes.add(quoted(key, match.field, end, true));
+        lexemes.add(quoted(lexemeOf(match.field, end), true));
     }
   }
   return lexemes.size === 0 ? null : [...lexemes].join(' | ');

@@ -20,6 +20,7 @@ export function retentionOf(
         'message',
         'message_content',
         'message_body',
+        'search_document',
         'message_search',
         'message_folder',
         'thread',

@@ -44,3 +44,12 @@ export async function beginMoves(sql: Sql): Promise<string[]> {
 export async function moveHasBegun(sql: Sql, name: string): Promise<boolean> {
   return (await sql.query(HAS_BEGUN, [name])).length > 0;
 }
+
+/**
+ * Whether the old table of a move may have rows, as SQL. It has none an hour after the move, when
+ * every transaction has ended that began before it, and none in a database that never used it.
+ * @param name the new table
+ */
+export const oldTableInUse = (name: string): string => `
+  not exists (select 1 from table_move
+    where name = '${name}' and (finished_at = began_at or finished_at < now() - interval '1 hour'))`;

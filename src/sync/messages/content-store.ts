@@ -11,7 +11,7 @@ import {
 import { storeEventIds } from '../../mail/messages/mirror/store-event-ids.ts';
 import { sentByUs, storedCopyKey } from '../../mail/outbox/sent-by-us.ts';
 import type { ParsedMessage } from '../../mail/parsing/mime-parser.ts';
-import { replaceDocuments } from '../../mail/search/store-document.ts';
+import { replaceDocuments } from '../../mail/messages/search-documents/store-document.ts';
 import { findThreads } from '../../mail/threading/find-threads.ts';
 import { providerThreadsOf } from '../../mail/threading/provider-threads.ts';
 import { refreshThreads, threadChanges } from '../../mail/threading/refresh-threads.ts';

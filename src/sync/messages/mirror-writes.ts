@@ -11,7 +11,10 @@ import {
   rethreadMessages,
   updateMessages,
 } from '../../mail/messages/mirror/store-messages.ts';
-import { dateDocuments, insertDocuments } from '../../mail/search/store-document.ts';
+import {
+  dateDocuments,
+  insertDocuments,
+} from '../../mail/messages/search-documents/store-document.ts';
 import { type RefreshedThread, refreshThreads } from '../../mail/threading/refresh-threads.ts';
 import {
   lockThreads,

@@ -4,6 +4,7 @@ import { messageWebhook, type NotifiedMessage } from '../message-webhooks.ts';
 import { deleteContents } from '../contents/store-contents.ts';
 import { changesOfFiles } from './file-changes.ts';
 import { refreshThreads, threadChanges } from '../../threading/refresh-threads.ts';
+import { removeDocuments } from '../search-documents/store-document.ts';
 import { deleteEmptyThreads, lockThreads } from '../../threading/store-threads.ts';
 import type { Message } from '../message.entity.ts';
 import type { RowOf } from '../../../platform/database/rows/row-of.ts';
@@ -45,6 +46,7 @@ export async function dropMessages(
   const threadIds = [...new Set(messages.map(({ threadId }) => threadId))];
   if (threadIds.length === 0) return [];
   await deleteContents(sql, accountId, idsOf(messages));
+  await removeDocuments(sql, accountId, idsOf(messages));
   await lockThreads(sql, accountId, threadIds);
   const threads = await refreshThreads(sql, accountId, threadIds, at);
   await deleteEmptyThreads(sql, accountId, threadIds);
