@@ -34,7 +34,7 @@ import {
   notedListing,
   recordListing,
 } from './listed-collections.ts';
-import { LOST_OF_COLLECTIONS, reportLost } from './lost-objects.ts';
+import { LOST_OF_BOOK, LOST_OF_CALENDARS, reportLost } from './lost-objects.ts';
 import { ContactSync } from '../collections/contact-sync.ts';
 import { SECOND_PROOF_AFTER_MS } from './doubts.ts';
 import { EventSync } from '../collections/event-sync.ts';
@@ -273,9 +273,12 @@ export class CollectionAudit {
     await this.claims.withClaim(claim, null, async (sql) => {
       await storeCollections(sql, accountId, round);
       await finishCollections(sql, accountId, { at, dueAt, checkedAt, events, contacts });
-      // What was skipped is not stored again yet.
-      if (!round.incomplete)
-        await reportLost(sql, { ...account, at }, { kinds: LOST_OF_COLLECTIONS, collections: [] });
+      // What was skipped, or what the provider cannot list, is not stored again.
+      const kinds = [
+        ...(canListEvents(run.calendar) ? LOST_OF_CALENDARS : []),
+        ...(run.contacts?.hasAddressBook(account) ? LOST_OF_BOOK : []),
+      ];
+      if (!round.incomplete) await reportLost(sql, { ...account, at }, { kinds, collections: [] });
     });
     if (events.repaired + contacts.repaired > 0)
       this.#log.warn(

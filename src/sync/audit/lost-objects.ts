@@ -17,10 +17,11 @@ import { CONTACTS } from './listed-collections.ts';
 
 /** Kinds of objects that the audit of a mailbox stores again. */
 export const LOST_OF_MAILBOX = ['message', 'draft', 'thread', 'folder', 'label'] as const;
-/** Kinds of objects that the audit of calendars and contacts stores again. */
-export const LOST_OF_COLLECTIONS = ['calendar', 'event', 'contact'] as const;
+/** Kinds of objects that the audit of calendars stores again, and that of the address book. */
+export const LOST_OF_CALENDARS = ['calendar', 'event'] as const;
+export const LOST_OF_BOOK = ['contact'] as const;
 
-type LostKind = (typeof LOST_OF_MAILBOX | typeof LOST_OF_COLLECTIONS)[number];
+type LostKind = (typeof LOST_OF_MAILBOX | typeof LOST_OF_CALENDARS | typeof LOST_OF_BOOK)[number];
 
 const TABLES = ['message', 'thread', 'folder', 'calendar', 'event', 'contact'] as const;
 
