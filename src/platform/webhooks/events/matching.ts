@@ -45,8 +45,9 @@ export const scopesAllow = (account: string, scopes: string): string => `
                and coalesce(g.granted_scope && string_to_array(${scopes}, ','), true))))`;
 
 /**
- * How long a transaction takes at most between its beginning, which dates its events, and their
- * numbering. If an event is older than that, so are all events with lower numbers.
+ * How much the times of events may contradict their numbers at most: releases before dated events
+ * with the beginning of their transaction. If an event is older than that, so are all events with
+ * lower numbers.
  */
 const ORDERS_DIFFER = `interval '5 minutes'`;
 
