@@ -7,7 +7,7 @@ const WebhookEventSchema = defineEntity({
   indexes: [
     { name: 'webhook_event_application', properties: ['applicationId', 'id'] },
     { name: 'webhook_event_feed', properties: ['applicationId', 'seq'] },
-    { name: 'webhook_event_account', properties: ['accountId', 'seq'] },
+    { name: 'webhook_event_of_account', properties: ['accountId', 'seq', 'type'] },
   ],
   properties: {
     ...idColumn,
