@@ -115,7 +115,8 @@ export class DeltasRepository {
   }
 
   /**
-   * Changes of the given types, each named once, after a position, up to the `end` that `state` returned.
+   * Changes of the given types, each named once, after a position, up to the `end` that `state`
+   * returned.
    * @param limits largest number of changes, and of body bytes in total; the first change is
    *   returned at any size
    */

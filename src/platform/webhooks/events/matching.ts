@@ -7,9 +7,9 @@
 export const subscribes = (webhook: string, event: string): string =>
   `${webhook}.application_id = ${event}.application_id and ${triggers(webhook, event)}`;
 
-// With another collation than that of the column, no index can be used for it. PostgreSQL expects
-// ten descents of `webhook_event_of_account` for the triggers, because it does not know how many a
-// webhook has, and would read the events of all accounts of the application instead (docs/adr/0159).
+// With another collation than that of the column, no index can be used for it. PostgreSQL does not
+// know how many triggers a webhook has and expects ten descents of `webhook_event_of_account` for
+// them. It would read the events of all accounts of the application instead (docs/adr/0159).
 const triggers = (webhook: string, event: string): string =>
   `${event}.type collate "C" = any(${webhook}.triggers)`;
 
