@@ -6,6 +6,8 @@ import {
 } from '../../platform/changes/change-log.ts';
 import type { ChangeOwner } from '../../platform/changes/object-change.ts';
 import { CHANGE_RETENTION_MS } from '../../platform/changes/prune-changes.ts';
+import type { Change } from '../../platform/changes/change.entity.ts';
+import type { NotNull, RowOf } from '../../platform/database/rows/row-of.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { CONTACTS } from './listed-collections.ts';
 
@@ -55,17 +57,14 @@ const LOST = `
   filtered as (
     select distinct on (id) id, folders, from_domains from entries
     where folders is not null or from_domains is not null order by id, seq desc)
-  select g.id, coalesce(l.object, k.object) as object, coalesce(f.folders, '{}') as folders,
+  select g.id as "objectId", coalesce(l.object, k.object) as kind, coalesce(f.folders, '{}') as folders,
     coalesce(f.from_domains, '{}') as "fromDomains"
   from gone g left join latest l using (id) left join listed k using (id) left join filtered f using (id)
   where l.event is distinct from 'delete' order by g.id`;
 
-interface LostObject {
-  id: string;
-  object: LostKind;
-  /** What filters of webhooks compare, as the log last had it; empty if it never had it. */
-  folders: string[];
-  fromDomains: string[];
+/** What filters of webhooks compare is empty if the log never had it. */
+interface LostObject extends NotNull<RowOf<Change, 'objectId' | 'folders' | 'fromDomains'>> {
+  kind: LostKind;
 }
 
 /** Changes that are recorded together. */
@@ -93,18 +92,21 @@ export async function reportLost(
 }
 
 /** The rest of a lost object is unknown, so that its webhook has no attributes. */
-function deletion(owner: ChangeOwner, { id, object, folders, fromDomains }: LostObject) {
+function deletion(
+  owner: ChangeOwner,
+  { objectId, kind: object, folders, fromDomains }: LostObject,
+) {
   const trigger = `${object}.deleted` as const satisfies `${ChangeObject}.deleted`;
   const isFolder = object === 'folder' || object === 'label';
   return {
     ...owner,
     object,
-    objectId: id,
+    objectId,
     event: 'delete',
     webhook: {
       trigger,
-      dedupe: dedupeKey(trigger, id),
-      folders: isFolder ? [id] : folders,
+      dedupe: dedupeKey(trigger, objectId),
+      folders: isFolder ? [objectId] : folders,
       fromDomains,
     },
   } satisfies ChangeRecord;
