@@ -11,7 +11,7 @@ import { scheduleSync } from '../../src/accounts/sync-schedule/schedule-sync.ts'
 import { AlertUsers, type FailingIssuer } from '../support/alert-users.ts';
 import { AlertWorld, scrape } from '../support/alert-world.ts';
 import { rowsOf } from '../support/connect.ts';
-import { createAccount } from '../support/factories.ts';
+import { createAccount, createApplication } from '../support/factories.ts';
 import { describeWith } from '../support/mail-servers/installed.ts';
 import {
   isFree,
@@ -68,8 +68,8 @@ describeWith(['promtool'], 'alerts', () => {
 
   const webhookTo = (address: string) =>
     createWebhook(world.server.app, users.application, address, { triggers: ['job.failed'] });
-  const withoutWebhooks = () =>
-    rowsOf(world.server, 'delete from webhook where application_id = $1', [users.application.id]);
+  const withoutWebhooks = (of = users.application) =>
+    rowsOf(world.server, 'delete from webhook where application_id = $1', [of.id]);
 
   it('load in Prometheus, and so do the queries of the dashboards', async () => {
     expect(await checkRules()).toMatchObject({ ok: true });
@@ -164,6 +164,25 @@ describeWith(['promtool'], 'alerts', () => {
       grown('carillon_webhooks', { state: 'failed' }),
     );
     await withoutWebhooks();
+  });
+
+  it('report that an application does not get the mails about its webhooks', async () => {
+    const { app } = world.server;
+    const application = await createApplication(app, { contactEmail: 'team@app.test' });
+    const receiver = await users.receive((response) => void response.writeHead(410).end());
+    await createWebhook(app, application, `${receiver.origin}/gone`);
+    // There is no mail server.
+    await expectAlertWhen(
+      'CarillonWebhookMailsFailing',
+      async () => {
+        const before = await world.page();
+        await recordEvent(app, application);
+        await shows(before, grown('carillon_webhooks', { state: 'failed' }));
+        await world.clock.pass(2 * MINUTE_MS);
+      },
+      grown('carillon_webhook_mails_failing', {}),
+    );
+    await withoutWebhooks(application);
   });
 
   it('report a provider whose mailboxes cannot be reached', async () => {

@@ -1,6 +1,7 @@
 import PostalMime, { type Email } from 'postal-mime';
 import { ApplicationsService } from '../../src/accounts/applications/applications.service.ts';
 import { WebhookMails } from '../../src/accounts/webhook-mails/webhook-mails.ts';
+import { OperatorApplications } from '../../src/operator/applications/operator-applications.ts';
 import { Database } from '../../src/platform/database/sql.ts';
 import {
   changeWebhookState,
@@ -266,6 +267,24 @@ describe('mails about webhooks', () => {
     await elapse(MINUTE);
     expect(accepted(refused)).toEqual([]);
     expect(accepted()).toHaveLength(1);
+  });
+
+  it('show operators why the last one could not be sent, until one is sent', async () => {
+    const shown = async () =>
+      (await server.app.get(OperatorApplications, { strict: false }).get(application.id))
+        .mailFailure;
+    script.answer = (step, line) =>
+      step === 'rcpt' && line.includes(address) ? '550 5.1.1 unknown user' : undefined;
+    await record([await hook()], GONE);
+    await elapse(MINUTE);
+    expect(await shown()).toEqual({
+      at: clock.now(),
+      reason: expect.stringContaining('550 5.1.1 unknown user'),
+    });
+    delete script.answer;
+    await elapse(MINUTE);
+    expect(accepted()).toHaveLength(1);
+    expect(await shown()).toBeNull();
   });
 
   it('are not scheduled without a contact address; a new address learns what fails already', async () => {

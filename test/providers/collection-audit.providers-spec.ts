@@ -18,6 +18,7 @@ import { describeWith } from '../support/mail-servers/installed.ts';
 import { PassingClock } from '../support/passing-clock.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
+import { createWebhook } from '../support/webhook-fixture.ts';
 
 const file = (kind: string, lines: readonly string[]) =>
   [`BEGIN:${kind}`, ...lines, `END:${kind}`, ''].join('\r\n');
@@ -120,12 +121,26 @@ describeWith(['radicale'], 'the audit of calendars and contacts on a DAV server'
         .set(application.secretBasic);
       return (body as CompletenessView).collections;
     };
+    /** Ids of deleted objects in the change log, and of those in stored events. */
+    const reportedLost = async (object: 'event' | 'contact') => {
+      const logged = await rows<{ id: string }>(
+        `select object_id as id from change where account_id = $1 and event = 'delete' and object = '${object}' order by 1`,
+      );
+      const stored = await rows<{ id: string }>(
+        `select convert_from(body, 'UTF8')::jsonb #>> '{deltas,0,object_data,id}' as id from webhook_event
+         where account_id = $1 and type = '${object}.deleted' order by 1`,
+      );
+      return { logged: logged.map(({ id }) => id), stored: stored.map(({ id }) => id) };
+    };
     await audited();
-    return { auditNow, mirror, rows, collections };
+    return { auditNow, mirror, rows, collections, reportedLost };
   }
 
   it('repairs 40 percent that are missing, contents that differ, and objects that do not exist', async () => {
-    const { auditNow, mirror, rows, collections } = await connect();
+    await createWebhook(server.app, application, 'https://receiver.test/hook', {
+      triggers: ['event.deleted', 'contact.deleted'],
+    });
+    const { auditNow, mirror, rows, collections, reportedLost } = await connect();
     const whole = await mirror();
     expect([whole.events.length, whole.contacts.length]).toEqual([20, 20]);
     const proven = [
@@ -172,6 +187,30 @@ describeWith(['radicale'], 'the audit of calendars and contacts on a DAV server'
     });
     expect(await mirror()).toEqual(whole);
     expect(await collections()).toMatchObject(proven);
+    // Clients have to forget the ids of what was lost, and of what had a wrong id.
+    const reported = { event: await reportedLost('event'), contact: await reportedLost('contact') };
+    for (const object of ['event', 'contact'] as const) {
+      expect(reported[object].logged).toEqual(expect.arrayContaining(lost[object] ?? []));
+      expect(reported[object].logged).toHaveLength(10);
+      expect(reported[object].stored).toEqual(reported[object].logged);
+    }
     expect(await auditNow()).toMatchObject({ events_repaired: 0, contacts_repaired: 0 });
+    expect(await reportedLost('event')).toEqual(reported.event);
+  });
+
+  it('reports the events of a lost calendar as deleted when it is stored under another id', async () => {
+    const { auditNow, mirror, rows, collections, reportedLost } = await connect();
+    const whole = await mirror();
+    const events = await rows<{ id: string }>('select id from event where account_id = $1');
+    // Events that were stored before the change log begins are named by the last audit alone.
+    await rows(`delete from change where account_id = $1 and object = 'event'`);
+    await rows('delete from calendar where account_id = $1');
+    await rows('update sync_job set calendars_at = null where account_id = $1');
+    await auditNow();
+    await auditNow();
+    expect(await mirror()).toEqual(whole);
+    expect((await collections()).map(({ complete }) => complete)).toEqual([true, true]);
+    const { logged } = await reportedLost('event');
+    expect(logged).toEqual(events.map(({ id }) => id).toSorted());
   });
 });

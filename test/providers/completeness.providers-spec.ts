@@ -26,6 +26,11 @@ import { createWebhook } from '../support/webhook-fixture.ts';
 const PATIENCE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
+interface Delta {
+  type: string;
+  object_data: { id: string };
+}
+
 /** Damages what is stored by hand. The server is real, and the proof must name what is wrong. */
 describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real server', () => {
   jest.setTimeout(2 * PATIENCE_MS);
@@ -47,7 +52,7 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
     application = await createApplication(server.app);
     receiver = await Receiver.start();
     webhook = await createWebhook(server.app, application, `${receiver.origin}/hook`, {
-      triggers: ['message.created', 'contact.created'],
+      triggers: ['message.created', 'message.deleted', 'contact.created'],
     });
     one = await fixture.correspondent();
     // Before the account is connected: history, which causes no event.
@@ -150,6 +155,12 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
       const found = deliveries(await proof(), 'message');
       return found.handed_over === count && found;
     });
+  /** Ids of the objects in the deliveries of a trigger. */
+  const reportedAs = (trigger: string) =>
+    receiver.posted
+      .flatMap(({ body }) => (JSON.parse(body.toString()) as { deltas: Delta[] }).deltas)
+      .filter(({ type }) => type === trigger)
+      .map(({ object_data: { id } }) => id);
   const newest = async () => {
     const [row] = await rows<{ id: string }>(
       'select id from message where account_id = $1 order by date desc, id desc limit 1',
@@ -195,9 +206,21 @@ describeWith(['dovecot', 'exim4'], 'the completeness of an account on a real ser
     expect(sum(found, 'missing')).toBe(2);
     expect(sum(found, 'provider')).toBe(7);
     expect(sum(found, 'mirror')).toBe(5);
+    const { body: latest } = await request(server.url)
+      .post('/delta/latest_cursor')
+      .set(account.bearer);
     await audit('full_at');
-    // The message of today is found again under another id, and its event is new.
-    await handedOver(5);
+    // The message of today is found again under another id, and its event is new. Both old ids are
+    // gone.
+    await handedOver(7);
+    const { body } = await request(server.url)
+      .get('/delta')
+      .query({ cursor: (latest as { cursor: string }).cursor, include_types: 'message' })
+      .set(account.bearer);
+    const { deltas } = body as { deltas: { event: string; id: string }[] };
+    const gone = deltas.filter(({ event }) => event === 'delete').map(({ id }) => id);
+    expect(gone.toSorted()).toEqual(lost.toSorted());
+    expect(reportedAs('message.deleted').toSorted()).toEqual(lost.toSorted());
     const repaired = await proof();
     expect([sum(repaired, 'provider'), sum(repaired, 'mirror')]).toEqual([7, 7]);
     expect(repaired).toMatchObject({ complete: true, reasons: [] });

@@ -6890,7 +6890,7 @@ export interface components {
                  * @enum {boolean}
                  */
                 created_before_account_connection: false;
-            };
+            } | null;
             /**
              * @description What `attributes` contain
              * @enum {string}
@@ -9723,7 +9723,7 @@ export interface components {
                 received_date: number;
                 /** @description Id of its thread */
                 thread_id: string;
-            };
+            } | null;
             /**
              * @description What `attributes` contain
              * @enum {string}

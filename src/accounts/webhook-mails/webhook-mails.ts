@@ -13,6 +13,7 @@ import {
   type LeasedMail,
   leaseWebhookMail,
   postponeWebhookMail,
+  recordFailedMail,
   recordWebhookMail,
   reportedWebhooks,
 } from '../../platform/webhooks/mails/due-mails.ts';
@@ -105,12 +106,14 @@ export class WebhookMails {
   async #failed(mail: LeasedMail, error: ProviderError): Promise<void> {
     const pause = RETRY_MS[mail.attempts - 1];
     if (!this.mail.isConfigured || pause === undefined) return this.#giveUp(mail, error.message);
-    const at = new Date(this.clock.now().getTime() + pause);
-    await postponeWebhookMail(this.database, mail, at);
+    const now = this.clock.now();
+    await recordFailedMail(this.database, mail, error.message, now);
+    await postponeWebhookMail(this.database, mail, new Date(now.getTime() + pause));
     reportIncident('webhook.mail-delayed', { application: mail.applicationId }, error.message);
   }
 
   async #giveUp(mail: LeasedMail, reason: string): Promise<void> {
+    await recordFailedMail(this.database, mail, reason, this.clock.now());
     await endWebhookMail(this.database, mail, this.clock.now());
     reportIncident('webhook.mail-failed', { application: mail.applicationId }, reason);
   }

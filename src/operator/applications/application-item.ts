@@ -60,6 +60,11 @@ export interface ApplicationFilter {
 export interface ApplicationDetail extends ApplicationItem {
   /** Address that gets mails about failing webhooks; `null` if nobody gets them. */
   contactEmail: string | null;
+  /**
+   * When the last attempt to send a mail to this address failed, and why; `null` if none did since
+   * the last mail was sent.
+   */
+  mailFailure: { at: Date; reason: string } | null;
   redirectUris: string[];
   allowedScopes: string[] | null;
   tokenLifetime: number | null;

@@ -110,7 +110,10 @@ async function readDeletions(
 }
 
 const DETAIL = `
-  select ${COLUMNS}, a.contact_email as "contactEmail", a.redirect_uris as "redirectUris", a.allowed_scopes as "allowedScopes",
+  select ${COLUMNS}, a.contact_email as "contactEmail",
+    (select jsonb_build_object('at', m.failed_at, 'reason', m.failure) from webhook_mail m
+     where m.application_id = a.id and m.failed_at is not null) as "mailFailure",
+    a.redirect_uris as "redirectUris", a.allowed_scopes as "allowedScopes",
     a.token_lifetime as "tokenLifetime", a.allows_token_response as "allowsTokenResponse",
     a.revokes_older_tokens as "revokesOlderTokens",
     coalesce((select jsonb_agg(jsonb_build_object('provider', i.provider, 'name', i.name) order by i.provider)
@@ -131,8 +134,7 @@ export async function readApplication(
   idOrClientId: string,
 ): Promise<ApplicationDetail | undefined> {
   if (idOrClientId.includes('\0')) return undefined;
-  type DetailRow = Row &
-    Pick<
+  type DetailRow = Row & { mailFailure: { at: string; reason: string } | null } & Pick<
       ApplicationDetail,
       | 'contactEmail'
       | 'redirectUris'
@@ -149,6 +151,7 @@ export async function readApplication(
   const deletions = await readDeletions(sql, [row.id]);
   return {
     ...row,
+    mailFailure: row.mailFailure && { ...row.mailFailure, at: new Date(row.mailFailure.at) },
     sendingPaused: toHold(row.sendingPaused),
     suspended: toHold(row.suspended),
     deletion: deletions.get(row.id) ?? null,

@@ -11,6 +11,7 @@ import {
   queueOldestDue,
   queueOverdue,
   queueRows,
+  webhookMailsFailing,
   webhooks,
   workers,
 } from '../../platform/metrics/queue-metrics.ts';
@@ -24,6 +25,7 @@ import {
   syncLag,
 } from '../../platform/metrics/sync-metrics.ts';
 import {
+  failingWebhookMails,
   isSilent,
   lastFailover,
   messagesApart,
@@ -111,11 +113,13 @@ export class OverviewMetrics implements OnModuleInit {
     this.sources.add({
       name: 'webhooks',
       seconds: SECONDS.webhooks,
-      metrics: [webhooks],
+      metrics: [webhooks, webhookMailsFailing],
       read: async (sql) => {
         const states = await webhookStates(sql);
+        const mails = await failingWebhookMails(sql, this.clock.now());
         return () => {
           for (const [state, count] of Object.entries(states)) webhooks.set({ state }, count);
+          webhookMailsFailing.set(mails);
         };
       },
     });

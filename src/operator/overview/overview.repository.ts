@@ -93,6 +93,10 @@ const WEBHOOKS = `
   from (select case when state = 'failed' and paused then 'paused' else state end as state from webhook limit ${MOST_COUNTED}) w
   group by state`;
 
+const FAILING_MAILS = `
+  select count(*)::int as failing from (
+    select from webhook_mail where failed_at > $1::timestamptz - interval '1 day' limit ${MOST_COUNTED}) m`;
+
 const WORKERS = `
   select id, host, pid, started_at as "startedAt", greatest(0, extract(epoch from now() - seen_at))::float8 as "silentSeconds"
   from worker where moved_at is null order by id limit 1000`;
@@ -215,6 +219,12 @@ export async function webhookStates(sql: Sql): Promise<WebhookStates> {
   const rows = await sql.query<{ state: keyof WebhookStates; count: number }>(WEBHOOKS);
   const none = { active: 0, failing: 0, failed: 0, paused: 0, inactive: 0 };
   return { ...none, ...Object.fromEntries(rows.map(({ state, count }) => [state, count])) };
+}
+
+/** Number of applications whose last mail about their webhooks failed within the last day. */
+export async function failingWebhookMails(sql: Sql, now: Date): Promise<number> {
+  const [row] = await sql.query<{ failing: number }>(FAILING_MAILS, [now]);
+  return row?.failing ?? 0;
 }
 
 /** Worker processes; one that counts as dead is listed until another worker removes it. */

@@ -4,10 +4,13 @@ import type { ChangeObject } from './change-log.ts';
 const ChangeSchema = defineEntity({
   name: 'Change',
   tableName: 'change',
-  indexes: [{ name: 'change_at', properties: ['at'] }],
+  indexes: [
+    { name: 'change_at', properties: ['at'] },
+    { name: 'change_object', properties: ['accountId', 'object', 'seq'] },
+  ],
   properties: {
-    // The account is first in the key, and no other index contains the number. No query plan can
-    // therefore read the changes of other accounts.
+    // The account is first in every index that contains the number. No query plan can therefore
+    // read the changes of other accounts.
     accountId: p.uuid().primary(),
     /**
      * Assigned when the row is written, not when it commits. Readers therefore take open

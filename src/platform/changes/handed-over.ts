@@ -65,9 +65,9 @@ const STATUS = `
 const number = (status: string) => `
   coalesce(sum(c.count) filter (where c.status = '${status}'), 0)::int`;
 
-// What filters compare is read only if a webhook filters. An event and the entry of its change are
-// stored in one transaction, so they have the same time. `offset 0` keeps PostgreSQL from deciding
-// the status again for each count. Ids are sorted after all events were counted.
+// What filters compare is read only if a webhook filters. An event is stored in the transaction of
+// its change, and never dated before it. `offset 0` keeps PostgreSQL from deciding the status again
+// for each count. Ids are sorted after all events were counted.
 const FILTERED = `
   (select exists (select from webhook w where w.application_id = $1 and ${filtersObjects('w')}))`;
 const HANDED_OVER = `

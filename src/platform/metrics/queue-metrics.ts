@@ -160,6 +160,13 @@ export const webhooks = new Gauge({
   labelNames: ['state'],
 });
 
+/** Installation: mails about webhooks that do not arrive. */
+export const webhookMailsFailing = new Gauge({
+  ...shared,
+  name: 'carillon_webhook_mails_failing',
+  help: 'Installation: applications whose last mail about their webhooks could not be sent, within the last day; at most 10000',
+});
+
 /*
  * Series that have to exist before their first event. Prometheus sees no increase in a series that
  * begins with 1.

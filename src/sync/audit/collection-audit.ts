@@ -28,11 +28,13 @@ import {
 import {
   type CollectionKey,
   CONTACTS,
-  forgetOtherListings,
+  endedCollections,
+  forgetListings,
   noteListing,
   notedListing,
   recordListing,
 } from './listed-collections.ts';
+import { LOST_OF_BOOK, LOST_OF_CALENDARS, reportLost } from './lost-objects.ts';
 import { ContactSync } from '../collections/contact-sync.ts';
 import { SECOND_PROOF_AFTER_MS } from './doubts.ts';
 import { EventSync } from '../collections/event-sync.ts';
@@ -92,6 +94,7 @@ export class CollectionAudit {
     const { accountId } = account;
     const calendars = canListEvents(calendar) ? await this.events.calendars(accountId) : [];
     const hasBook = contacts?.hasAddressBook(account) ?? false;
+    const at = this.clock.now();
     const round = {
       collections: [...calendars.map(({ id }) => id), ...(hasBook ? [CONTACTS] : [])],
       ...BEGINNING,
@@ -100,7 +103,9 @@ export class CollectionAudit {
       contacts: NOTHING,
     };
     await this.claims.withClaim(claim, null, async (sql) => {
-      await forgetOtherListings(sql, accountId, round.collections);
+      const ended = await endedCollections(sql, accountId, round.collections);
+      await reportLost(sql, { ...account, at }, { kinds: [], collections: ended });
+      await forgetListings(sql, accountId, ended);
       await beginCollections(sql, accountId, round);
     });
     return round;
@@ -155,10 +160,11 @@ export class CollectionAudit {
 
   /** Stores a page of the first listing, and remembers what the listing does not contain. */
   async #compare(
-    { account: { accountId } }: CollectionRun,
+    { account }: CollectionRun,
     round: CollectionRound,
     collection: AuditedCollection,
   ): Promise<CollectionRound> {
+    const { accountId } = account;
     const { page, requestedAt, beganAt } = await this.#page(round, collection);
     return page.repair(requestedAt, async (sql, differences) => {
       const found = page.present ? await page.absent(sql, beganAt, MOST_ABSENT + 1) : round.absent;
@@ -174,6 +180,13 @@ export class CollectionAudit {
       else stored = next(counted);
       await storeCollections(sql, accountId, stored);
       const key = { accountId, collection: round.collections[0] ?? '' };
+      // Nothing else names the objects of the listing before this one.
+      if (!page.more)
+        await reportLost(
+          sql,
+          { ...account, at: requestedAt },
+          { kinds: [], collections: [key.collection] },
+        );
       await this.#keepListing(sql, key, { page, beganAt, collection });
       // The rest follows with an audit after this one.
       if (found.length > absent.length) await requestCollections(sql, accountId, requestedAt);
@@ -260,6 +273,12 @@ export class CollectionAudit {
     await this.claims.withClaim(claim, null, async (sql) => {
       await storeCollections(sql, accountId, round);
       await finishCollections(sql, accountId, { at, dueAt, checkedAt, events, contacts });
+      // What was skipped, or what the provider cannot list, is not stored again.
+      const kinds = [
+        ...(canListEvents(run.calendar) ? LOST_OF_CALENDARS : []),
+        ...(run.contacts?.hasAddressBook(account) ? LOST_OF_BOOK : []),
+      ];
+      if (!round.incomplete) await reportLost(sql, { ...account, at }, { kinds, collections: [] });
     });
     if (events.repaired + contacts.repaired > 0)
       this.#log.warn(

@@ -68,14 +68,27 @@ export async function recordListing(
   await sql.query(RECORD, [accountId, collection, ids, unstored, beganAt]);
 }
 
-/** Forgets the listings of all collections but these: the others do not exist any more. */
-export async function forgetOtherListings(
+/** The collections that have a listing and are none of these: they do not exist any more. */
+export async function endedCollections(
+  sql: Sql,
+  accountId: string,
+  collections: readonly string[],
+): Promise<string[]> {
+  const rows = await sql.query<RowOf<AuditedCollection, 'collection'>>(
+    'select collection from audited_collection where account_id = $1 and collection <> all($2::text[])',
+    [accountId, collections],
+  );
+  return rows.map(({ collection }) => collection);
+}
+
+/** Forgets the listings of these collections. */
+export async function forgetListings(
   sql: Sql,
   accountId: string,
   collections: readonly string[],
 ): Promise<void> {
   await sql.query(
-    'delete from audited_collection where account_id = $1 and collection <> all($2::text[])',
+    'delete from audited_collection where account_id = $1 and collection = any($2::text[])',
     [accountId, collections],
   );
 }

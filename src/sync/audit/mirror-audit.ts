@@ -35,6 +35,7 @@ import { daysOfRound, firstShownDay, startOfDay } from './audit-days.ts';
 import { CollectionAudit } from './collection-audit.ts';
 import { SECOND_PROOF_AFTER_MS } from './doubts.ts';
 import { FolderMirror } from '../folders/folder-mirror.ts';
+import { LOST_OF_MAILBOX, reportLost } from './lost-objects.ts';
 import { MirrorRepairs } from './mirror-repairs.ts';
 import { type MirrorClaim, MirrorRepository, type MirrorState } from '../mirror.repository.ts';
 import { nextPoll } from '../sync-policy.ts';
@@ -281,16 +282,20 @@ export class MirrorAudit {
       kind === 'full' ? nextPoll(at, fullDays * DAY_SECONDS, Math.random()) : audit.fullAt;
     // Until an audit of everything finds nothing that it cannot repair, each audit is one.
     const fullAt = isFine ? later : recentAt;
-    await this.claims.withClaim(claim, null, async (sql) => {
+    // The whole log is read only if messages were stored again, and after audits of everything.
+    const mayHaveLost = kind === 'full' || missing > 0;
+    const lost = await this.claims.withClaim(claim, null, async (sql) => {
       if (round.notesDays) {
         const { days, firstShown } = daysOfRound(round);
         await recordDays(sql, accountId, days, firstShown);
       }
       await finishAudit(sql, accountId, { at, recentAt, fullAt });
+      const wanted = { kinds: LOST_OF_MAILBOX, collections: [] };
+      return mayHaveLost ? reportLost(sql, { ...account, at }, wanted) : 0;
     });
-    if (found + skipped > 0)
+    if (found + skipped + lost > 0)
       this.#log.warn(
-        `account ${accountId}: the audit compared ${checked} messages with the provider, found ${found} differences (${missing} missing, ${surplus} surplus, ${misplaced} misplaced), repaired ${repaired} and could not list ${skipped} folders`,
+        `account ${accountId}: the audit compared ${checked} messages with the provider, found ${found} differences (${missing} missing, ${surplus} surplus, ${misplaced} misplaced), repaired ${repaired}, could not list ${skipped} folders, and reported ${lost} ids as deleted that are not stored any more`,
       );
   }
 

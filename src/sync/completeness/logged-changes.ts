@@ -1,6 +1,7 @@
 import type { ChangeObject } from '../../platform/changes/change-log.ts';
 import type { Sql } from '../../platform/database/sql.ts';
 import { CONTACTS } from '../audit/listed-collections.ts';
+import { isNotStored } from '../audit/lost-objects.ts';
 
 /** Kinds of objects whose changes are logged and have events, named as in deltas. */
 export const LOGGED_OBJECTS = [
@@ -30,16 +31,10 @@ export interface LoggedChanges {
   missingIds: string[];
 }
 
-const TABLES = ['message', 'thread', 'folder', 'calendar', 'event', 'contact'] as const;
-
-const notStored = TABLES.map(
-  (table) => `not exists (select from "${table}" o where o.id = l.object_id and o.account_id = $1)`,
-).join(' and ');
-
 const number = (event: string) => `(count(*) filter (where l.event = '${event}'))::int`;
 
-// An audit repairs what is lost, under another id. So entries from before it say nothing about the
-// mirror of now. The audit of a mailbox repairs folders and threads, too.
+// An audit repairs what is lost, under another id, and then logs the old id as deleted. So entries
+// from before it are no news. The audit of a mailbox repairs folders and threads, too.
 const AUDITED = `
   (case when l.object = 'contact' then (select audited_at from audited_collection where account_id = $1 and collection = '${CONTACTS}')
     when l.object in ('event', 'calendar') then (select min(audited_at) from audited_collection
@@ -53,7 +48,7 @@ const CHANGES = `
   with logged as materialized (
     select c.seq, (c.at at time zone 'UTC')::date as day, c.object, c.object_id, c.event, c.at from change c
     where c.account_id = $1 and c.object <> 'file' and c.at >= $2::date::timestamp at time zone 'UTC'),
-  gone as materialized (select l.* from logged l where l.event <> 'delete' and ${notStored}
+  gone as materialized (select l.* from logged l where l.event <> 'delete' and ${isNotStored('l.object_id')}
       and l.at > coalesce(${AUDITED}, '-infinity')),
   latest as (
     select distinct on (l.object_id) l.* from logged l

@@ -185,6 +185,7 @@ export function applicationSample(now: Date, text: Text): ApplicationDetail {
     suspended: null,
     deletion: null,
     contactEmail: text('team@desk.example.com'),
+    mailFailure: null,
     redirectUris: [text('https://desk.example.com/callback')],
     allowedScopes: null,
     tokenLifetime: null,

@@ -161,9 +161,19 @@ function deletionPanel({ deletion }: ApplicationDetail, now: Date): Html | null 
   </section>`;
 }
 
-function contactText({ contactEmail }: ApplicationDetail, sendsMail: boolean): Html | string {
+function contactText(
+  { contactEmail, mailFailure }: ApplicationDetail,
+  sendsMail: boolean,
+  now: Date,
+): Html | string {
   if (contactEmail === null) return 'none: nobody gets mails about its webhooks';
-  if (sendsMail) return contactEmail;
+  if (sendsMail)
+    return mailFailure
+      ? html`${contactEmail}<span class="sub"
+            >The last mail about its webhooks could not be sent ${when(mailFailure.at, now)}:
+            ${mailFailure.reason}</span
+          >`
+      : contactEmail;
   return html`${contactEmail}<span class="sub">gets no mail: OPERATOR_SMTP_URL is not set</span>`;
 }
 
@@ -210,7 +220,7 @@ export function applicationPage(
               ['Plan', application.plan],
               ['Features', application.features.join(', ') || 'none'],
               ['Region', application.region],
-              ['Contact address', contactText(application, sendsMail)],
+              ['Contact address', contactText(application, sendsMail, now)],
               ['Created', exactly(application.createdAt, now)],
               ['Sending paused', holdText(application.sendingPaused, now)],
               ['Suspended', holdText(application.suspended, now)],

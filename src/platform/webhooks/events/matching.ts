@@ -7,8 +7,11 @@
 export const subscribes = (webhook: string, event: string): string =>
   `${webhook}.application_id = ${event}.application_id and ${triggers(webhook, event)}`;
 
+// With another collation than that of the column, no index can be used for it. PostgreSQL does not
+// know how many triggers a webhook has and expects ten descents of `webhook_event_of_account` for
+// them. It would read the events of all accounts of the application instead (docs/adr/0159).
 const triggers = (webhook: string, event: string): string =>
-  `${event}.type = any(${webhook}.triggers)`;
+  `${event}.type collate "C" = any(${webhook}.triggers)`;
 
 /** SQL condition: the filters of a webhook compare more than the account of an event. */
 export const filtersObjects = (webhook: string): string =>
@@ -45,13 +48,15 @@ export const scopesAllow = (account: string, scopes: string): string => `
                and coalesce(g.granted_scope && string_to_array(${scopes}, ','), true))))`;
 
 /**
- * How long a transaction takes at most between its beginning, which dates its events, and their
- * numbering. If an event is older than that, so are all events with lower numbers.
+ * How much the times of events may contradict their numbers at most: releases before dated events
+ * with the beginning of their transaction. If an event is older than that, so are all events with
+ * lower numbers.
  */
 const ORDERS_DIFFER = `interval '5 minutes'`;
 
-// The newest event of the webhook's triggers usually is the one that is looked for. Otherwise its
-// age tells whether the events before it need to be read at all (docs/adr/0159).
+// The newest event of the webhook's triggers usually is the one that is looked for. It is found in
+// the index `webhook_event_of_account`, which has the triggers. Otherwise its age tells whether the
+// events before it need to be read at all (docs/adr/0159).
 /**
  * SQL of the number of the previous event of the same account that a webhook wants; `null` if none
  * is stored.

@@ -7,7 +7,7 @@ const WebhookEventSchema = defineEntity({
   indexes: [
     { name: 'webhook_event_application', properties: ['applicationId', 'id'] },
     { name: 'webhook_event_feed', properties: ['applicationId', 'seq'] },
-    { name: 'webhook_event_account', properties: ['accountId', 'seq'] },
+    { name: 'webhook_event_of_account', properties: ['accountId', 'seq', 'type'] },
   ],
   properties: {
     ...idColumn,
@@ -30,7 +30,11 @@ const WebhookEventSchema = defineEntity({
     dedupe: p.text().unique(),
     /** Span under which the event is delivered (W3C Trace Context); `null`: nobody listened. */
     traceparent: p.text().nullable(),
-    createdAt: p.datetime().columnType('timestamptz').defaultRaw('now()'),
+    /**
+     * When it was stored, not when its transaction began: a webhook that subscribed in between was
+     * asked whether it wants the event, and its feed has it.
+     */
+    createdAt: p.datetime().columnType('timestamptz').defaultRaw('clock_timestamp()'),
   },
 });
 

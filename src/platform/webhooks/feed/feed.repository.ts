@@ -63,18 +63,24 @@ export async function readFeedState(sql: Sql, webhookId: string, seq: number): P
   return { ...row, at: row.at?.getTime() ?? null };
 }
 
-/** How far the clocks of processes may differ that give events their ids. */
-const CLOCKS_DIFFER_MS = 5 * 60_000;
+/**
+ * How much later than the time of its id an event may get its number: the clocks of processes may
+ * differ by five minutes, and a statement may take as long.
+ */
+const NUMBERED_WITHIN_MS = 10 * 60_000;
 
-// Ids and numbers have nearly the same order, so the lowest number is among the first ids.
-const BEGINNING = `
-  select min(seq) - 1 as seq from (
-    select seq from webhook_event where application_id = $1 and id >= $2 and seq is not null
-    order by id limit 100) e`;
+// Any event that was numbered before the subscription will do: all events with lower numbers were
+// stored before it, too. The lowest number among the first ids would not do: numbers may have
+// another order than ids, and the events in between would be skipped for ever.
+const BEFORE = `
+  select seq from webhook_event where application_id = $1 and id < $2 and seq is not null
+  order by id desc limit 1`;
 
 /**
  * Number after which the events of a position begin. At the beginning it is below all events that
  * were stored since the webhook subscribed, so that a reader need not examine everything before.
+ * Events of transactions that are still open are no exception: their numbers are above the last
+ * published number, where each page ends (`publish-events.ts`).
  */
 export async function afterOf(
   sql: Sql,
@@ -83,8 +89,8 @@ export async function afterOf(
   { seq }: Position,
 ): Promise<number> {
   if (seq > 0) return seq;
-  const from = firstIdAt(new Date(subscribedAt.getTime() - CLOCKS_DIFFER_MS));
-  const [row] = await sql.query<{ seq: number | null }>(BEGINNING, [applicationId, from]);
+  const before = firstIdAt(new Date(subscribedAt.getTime() - NUMBERED_WITHIN_MS));
+  const [row] = await sql.query<{ seq: number }>(BEFORE, [applicationId, before]);
   return row?.seq ?? 0;
 }
 

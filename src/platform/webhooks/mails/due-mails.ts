@@ -1,4 +1,5 @@
 import { newId } from '../../base/ids/ids.ts';
+import { storable } from '../../base/text/storable.ts';
 import type { Sql, SqlConnection } from '../../database/sql.ts';
 import type { NotNull, RowOf } from '../../database/rows/row-of.ts';
 import type { MAILED_STATES } from '../webhook-state.ts';
@@ -90,6 +91,7 @@ const MAILED = `
 // The new id is that of the next mail. It also keeps a worker whose lease is over from ending it.
 const END = `
   update webhook_mail set sent_at = coalesce($3, sent_at), mail_id = $4, attempts = 0,
+    failed_at = case when $3 is null then failed_at end, failure = case when $3 is null then failure end,
     due_at = case when changes > $5
       then greatest($6::timestamptz, coalesce($3, sent_at) + interval '${BETWEEN_MAILS_MS} ms') end
   where application_id = $1 and mail_id = $2`;
@@ -128,6 +130,20 @@ async function end(
 ): Promise<void> {
   const soon = new Date(now.getTime() + COLLECT_MS);
   await sql.query(END, [applicationId, mailId, sentAt, newId(), changes, soon]);
+}
+
+const FAILED = `
+  update webhook_mail set failed_at = $4, failure = $5
+  where application_id = $1 and mail_id = $2 and attempts = $3`;
+
+/** Records that an attempt failed. Does nothing if another process has leased the mail again. */
+export async function recordFailedMail(
+  sql: Sql,
+  { applicationId, mailId, attempts }: LeasedMail,
+  reason: string,
+  at: Date,
+): Promise<void> {
+  await sql.query(FAILED, [applicationId, mailId, attempts, at, storable(reason)]);
 }
 
 const POSTPONE = `

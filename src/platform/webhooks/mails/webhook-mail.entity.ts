@@ -20,6 +20,9 @@ const WebhookMailSchema = defineEntity({
     attempts: p.smallint().default(0),
     /** When the last mail was sent; `null` if none was. */
     sentAt: p.datetime().columnType('timestamptz').nullable(),
+    /** When the last attempt failed, and why; `null` if none did since the last mail was sent. */
+    failedAt: p.datetime().columnType('timestamptz').nullable(),
+    failure: p.text().nullable(),
   },
 });
 

@@ -13,13 +13,21 @@ const SECONDS = 1_795_255_200;
 const id = (text: string) => z.string().describe(text);
 const seconds = (text: string) => z.int().describe(`${text}, in Unix seconds`);
 
-/** A message that is new, has changed or was deleted. */
+const LOST =
+  'null if Carillon had lost the object, and an audit has stored it again under another id';
+
+/** A message that is new or has changed. */
 export const messageNotice = z
   .object({
     thread_id: id('Id of its thread'),
     received_date: seconds('When the message was received'),
   })
   .meta({ example: { thread_id: OTHER_ID, received_date: SECONDS } });
+
+/** A message that was deleted. */
+export const deletedMessageNotice = messageNotice
+  .nullable()
+  .meta({ description: LOST, example: { thread_id: OTHER_ID, received_date: SECONDS } });
 
 /** An event of a calendar. */
 export const eventNotice = z
@@ -28,6 +36,12 @@ export const eventNotice = z
     created_before_account_connection: z.literal(false).describe('Always false'),
   })
   .meta({ example: { calendar_id: OTHER_ID, created_before_account_connection: false } });
+
+/** An event of a calendar that was deleted. */
+export const deletedEventNotice = eventNotice.nullable().meta({
+  description: LOST,
+  example: { calendar_id: OTHER_ID, created_before_account_connection: false },
+});
 
 /** A job whose state has changed. */
 export const jobNotice = z
