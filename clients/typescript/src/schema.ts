@@ -13910,7 +13910,7 @@ export interface components {
             account_id: string | null;
             /** @description 1 for the first */
             attempt: number;
-            /** @description How many events the request had */
+            /** @description How many events of the account the request had */
             deltas: number;
             /** @description Why the events were not delivered */
             detail: string | null;

@@ -37,7 +37,7 @@ export interface RequestAnswer {
   tookMs: number;
   /** Events of the request, also those of other rows. */
   events: number;
-  /** Whether the row is the first of its request. Only this one reports what the request means for the webhook. */
+  /** True for the first row of a request: only this one reports what it means for the webhook. */
   leads: boolean;
 }
 
