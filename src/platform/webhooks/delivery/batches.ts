@@ -29,12 +29,10 @@ export interface LoadedBatch extends SealedSecrets {
   callbackUrl: string;
   state: WebhookState;
   content: WebhookContent;
-  /** The stored JSON of the events, one after the other; `null` as all lists: there are none. */
+  /** The stored JSON of the events, one after the other; `null` as `stored`: there are none. */
   bodies: Buffer | null;
-  lengths: number[] | null;
-  ids: string[] | null;
-  seqs: (number | null)[] | null;
-  createdAt: Date[] | null;
+  /** Of each event its id, number, length in bytes, and time of creation in Unix milliseconds. */
+  stored: [id: string, seq: number | null, length: number, createdMs: number][] | null;
   accountId: string | null;
   /** `NumberedEvent.previousSeq` of the first event. */
   previousSeq: number | null;
@@ -52,14 +50,13 @@ const AGAIN = `select ${COLUMNS} from webhook_event e where j.from_seq is null a
 /** How the events of a row are loaded, together with those of all rows of a claim. */
 export const BATCH_LOADING: RowLoading = {
   columns: `w.callback_url as "callbackUrl", w.state, w.content, ${SEALED_SECRETS}, b.*`,
-  // One value for all bodies: an array of them would take the program several times as long.
+  // One value for all bodies, and JSON: arrays would take the program several times as long.
   joins: `
     join webhook w on w.id = j.webhook_id
     join application a on a.id = w.application_id
     cross join lateral (
-      select string_agg(x.body, ''::bytea order by x.n) as bodies, array_agg(length(x.body) order by x.n) as lengths,
-        array_agg(x.id order by x.n) as ids, array_agg(x.seq::float8 order by x.n) as seqs,
-        array_agg(x.created_at order by x.n) as "createdAt",
+      select string_agg(x.body, ''::bytea order by x.n) as bodies,
+        json_agg(json_build_array(x.id, x.seq, length(x.body), floor(extract(epoch from x.created_at) * 1000)) order by x.n) as stored,
         (array_agg(x.account_id))[1] as "accountId", max(case when x.n = 1 then ${previousSeq('w', 'x')} end) as "previousSeq",
         coalesce(count(*) < max(x.stored), false) as more
       from (
@@ -74,45 +71,37 @@ export const BATCH_LOADING: RowLoading = {
 /** The events of a row that are delivered together, in their order. */
 export interface Batch {
   events: (NumberedEvent & { createdAt: Date })[];
-  /** `webhook-id` of a request with these events only: a repetition has the same. */
-  id: string;
   accountId: string | null;
   /** Whether the lane has further events behind these, as known at the claim. */
   more: boolean;
 }
 
 /** The events of a row; `null` if none of them is stored. */
-export function batchOf(
-  { gateId: webhookId }: Pick<WebhookDeliveryRow, 'gateId'>,
-  { bodies, lengths, ids, seqs, createdAt, accountId, previousSeq: before, more }: LoadedBatch,
-): Batch | null {
+export function batchOf({
+  bodies,
+  stored,
+  accountId,
+  previousSeq: before,
+  more,
+}: LoadedBatch): Batch | null {
+  if (!bodies || !stored) return null;
   let end = 0;
   let previous = before;
-  const events = (ids ?? []).map((id, index) => {
-    const body = (bodies ?? Buffer.alloc(0)).subarray(end, (end += lengths?.[index] ?? 0));
-    const seq = seqs?.[index] ?? null;
-    const event = {
-      id,
-      seq,
-      previousSeq: previous,
-      body,
-      createdAt: createdAt?.[index] ?? new Date(0),
-    };
+  const events = stored.map(([id, seq, length, createdMs]) => {
+    const body = bodies.subarray(end, (end += length));
+    const event = { id, seq, previousSeq: previous, body, createdAt: new Date(createdMs) };
     previous = seq;
     return event;
   });
-  const [first] = events;
-  if (!first) return null;
-  const id = events.length === 1 ? first.id : batchId(webhookId, first.seq, previous);
-  return { events, id, accountId, more };
+  return { events, accountId, more };
 }
 
-/** Id of a batch of several events. */
-export const batchId = (
-  webhookId: string,
-  firstSeq: number | null,
-  lastSeq: number | null,
-): string => uuidOf(`${webhookId}/${firstSeq}/${lastSeq}`);
+/** `webhook-id` of a request with this batch only: a repetition of the batch has the same. */
+export function batchId(webhookId: string, { events }: Batch): string {
+  const [first] = events;
+  if (events.length === 1 && first) return first.id;
+  return uuidOf(`${webhookId}/${first?.seq ?? null}/${events.at(-1)?.seq ?? null}`);
+}
 
 /** The UUIDv8 (RFC 9562, section 5.8) of a text: equal texts have the same one. */
 export function uuidOf(text: string): string {

@@ -12,6 +12,7 @@ import { EventContents } from '../contents/event-contents.ts';
 import { DeliverySigner } from '../secrets/delivery-signer.ts';
 import {
   type Batch,
+  batchId,
   isLane,
   type LoadedBatch,
   MOST_BYTES,
@@ -179,8 +180,9 @@ export class DeliveryRequests {
   }
 }
 
-/** `webhook-id`: that of the only delivery, or one made of those of all. */
+/** `webhook-id`: that of the only batch, or one made of the first events of all. */
 function requestId(deliveries: readonly Delivery[]): string {
-  const ids = deliveries.map(({ batch }) => batch.id);
-  return ids.length === 1 ? (ids[0] ?? '') : uuidOf(ids.join('/'));
+  const [first] = deliveries;
+  if (first && deliveries.length === 1) return batchId(first.row.gateId, first.batch);
+  return uuidOf(deliveries.map(({ batch }) => batch.events[0]?.id).join('/'));
 }

@@ -130,7 +130,7 @@ export class WebhookDispatcher implements Dispatcher<
     loaded: LoadedBatch,
   ): Promise<Outcome<DeliveryResult> | null> {
     const startedAt = this.clock.now();
-    const batch = batchOf(row, loaded);
+    const batch = batchOf(loaded);
     if (!batch) {
       if (isLane(row)) return NOTHING;
       return droppedRow(row, startedAt, 'the event is no longer stored');
