@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
 import { newId } from '../../src/platform/base/ids/ids.ts';
-import { deliveryHeaders } from '../../src/platform/webhooks/delivery/signature.ts';
+import { deliveryHeaders } from '../../src/platform/webhooks/secrets/signature.ts';
 import { sampleEvent } from '../webhooks-sample.ts';
 import { serve } from './serve.ts';
 

@@ -1,4 +1,4 @@
-import { deliveryHeaders } from '../../../platform/webhooks/delivery/signature.ts';
+import { deliveryHeaders } from '../../../platform/webhooks/secrets/signature.ts';
 import { reminderSignature } from './reminder-signature.ts';
 
 describe('reminderSignature', () => {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { openOften } from '../../base/crypto/opened-secrets.ts';
 import { SecretBox } from '../../base/crypto/secret-box.ts';
 import { keyOfEndpointSecret, webhookSecretContext } from './endpoint-secret.ts';
-import { deliveryHeaders, type SignedDelivery } from '../delivery/signature.ts';
+import { deliveryHeaders, type SignedDelivery } from './signature.ts';
 import { SigningSecrets } from './signing-secrets.ts';
 
 /** The encrypted secrets that sign the deliveries of one webhook, from `SEALED_SECRETS`. */
