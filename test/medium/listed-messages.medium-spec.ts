@@ -141,7 +141,7 @@ describe('listed messages', () => {
          from message m join message_content c on c.account_id = m.account_id and c.message_id = m.id where m.account_id = $1 order by m.provider_id`,
       ),
       threads: await read(
-        `select to_jsonb(t) - ${without} - 'version' - 'folder_ids' as row, to_jsonb(s) - 'thread_id' - 'message_ids' as summary,
+        `select to_jsonb(t) - ${without} - 'version' - 'folder_ids' as row, to_jsonb(s) - 'account_id' - 'thread_id' - 'message_ids' as summary,
            (select jsonb_agg(jsonb_build_array(p.person, p.messages) order by p.person) from thread_person p where p.thread_id = t.id) as people,
            (select array_agg(r.message_id_header order by 1) from thread_reference r where r.thread_id = t.id) as keys
          from thread t join thread_summary s on s.thread_id = t.id where t.account_id = $1 order by t.first_message_at`,

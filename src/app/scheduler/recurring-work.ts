@@ -122,17 +122,17 @@ export class WorkOfWorkers {
     );
   }
 
-  @Cron('9/10 * * * * *', task('bodies for the object store', 10))
+  @Cron('12/15 * * * * *', task('bodies for the object store', 15))
   storeBodies(): Promise<void> {
     return this.runs.ofWorker(BodyUploads, (uploads, stop) => uploads.runBriefly(stop));
   }
 
-  @Cron('40 * * * * *', task('objects of deleted accounts', 60))
+  @Cron('10 * * * * *', task('objects of deleted accounts', 60))
   deleteObjects(): Promise<void> {
     return this.runs.ofWorker(ObjectDeletions, (deletions, stop) => deletions.run(stop));
   }
 
-  @Cron('20 * * * * *', task('objects without a row', 60))
+  @Cron('30 * * * * *', task('objects without a row', 60))
   sweepObjects(): Promise<void> {
     return this.runs.ofWorker(ObjectSweep, (sweep, stop) => sweep.runBriefly(stop));
   }

@@ -8,7 +8,11 @@ import { NeuralThreads } from '../threads/neural-threads.ts';
 const SOURCES = fileURLToPath(new URL('../../..', import.meta.url));
 const PACKAGES = path.resolve(SOURCES, '../node_modules');
 /** The source files that the worker thread loads. */
-const LOADED = ['formats/text', ...['ocr', 'text', 'threads'].map((name) => `mail/neural/${name}`)];
+const LOADED = [
+  'formats/text',
+  'platform/base/when-needed.ts',
+  ...['ocr', 'text', 'threads'].map((name) => `mail/neural/${name}`),
+];
 /** Packages the worker thread needs besides the optional ones. */
 const INSTALLED = [
   '@mixmark-io',
