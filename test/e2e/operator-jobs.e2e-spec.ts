@@ -21,7 +21,7 @@ import {
 } from '../support/factories.ts';
 import { createOperator, type TestOperator } from '../support/operators.ts';
 import { PassingClock } from '../support/passing-clock.ts';
-import { agreeable, Receiver } from '../support/receiver.ts';
+import { agreeable, eventIds, Receiver } from '../support/receiver.ts';
 import { startTestApp, type TestApp } from '../support/test-app.ts';
 import { until } from '../support/until.ts';
 import { createWebhook, recordEvent } from '../support/webhook-fixture.ts';
@@ -324,11 +324,11 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
     afterEach(() => receiver.stop());
 
     const webhook = () => get<OperatorWebhookDetailsView>(`webhooks/${id}`);
-    const eventIds = () => receiver.posted.map(({ headers }) => String(headers['webhook-id']));
+    const delivered = () => eventIds(receiver.posted);
     const hasReceived = (count: number) =>
       until(`${count} deliveries`, async () => {
         const { backlog } = await webhook();
-        return receiver.posted.length >= count && backlog === 0 ? eventIds() : null;
+        return delivered().length >= count && backlog === 0 ? delivered() : null;
       });
 
     /** The id of an event that another application's webhook waits for. */
@@ -367,7 +367,7 @@ describe('what operators see of jobs and webhooks, and do with them', () => {
       const path = `webhooks/${id}/attempts?outcome=retry`;
       const attempts = await get<List<{ http_status: number; response: string }>>(path);
       expect(attempts.items).toHaveLength(2);
-      expect(attempts.items[0]).toMatchObject({ http_status: 500, event_id: eventIds()[0] });
+      expect(attempts.items[0]).toMatchObject({ http_status: 500, event_id: delivered()[0] });
       const answer = attempts.items[0]?.response ?? '';
       expect([answer.slice(0, 32), answer.length]).toEqual([ANSWER.slice(0, 32), 1024]);
 

@@ -74,8 +74,11 @@ describe('contents of messages', () => {
     (await database.query<{ n: number }>(`select count(*)::int as n from ${table}`))[0]?.n ?? -1;
   /** As after an upgrade, before an operator has started the moves. */
   const notStarted = () =>
-    database.query('update table_move set began_at = null, finished_at = null');
-  const started = () => database.query('update table_move set began_at = now()');
+    database.query(
+      `update table_move set began_at = null, finished_at = null where name = 'message_content'`,
+    );
+  const started = () =>
+    database.query(`update table_move set began_at = now() where name = 'message_content'`);
 
   it('are the same before, during and after their move', async () => {
     await notStarted();

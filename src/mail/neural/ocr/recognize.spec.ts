@@ -10,6 +10,7 @@ const PACKAGES = path.resolve(SOURCES, '../node_modules');
 /** The source files that the worker thread loads. */
 const LOADED = [
   'formats/text',
+  'mail/messages/contents/kept-headers.ts',
   'platform/base/when-needed.ts',
   ...['ocr', 'text', 'threads'].map((name) => `mail/neural/${name}`),
 ];
