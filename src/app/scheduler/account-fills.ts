@@ -6,7 +6,11 @@ import { ACCOUNT_OF_CHUNKS } from '../../mail/files/stored-bytes.ts';
 import { ACCOUNT_OF_MEMBERSHIPS } from '../../mail/messages/mirror/folder-contents.ts';
 import { ACCOUNT_OF_SUMMARIES } from '../../mail/threading/refresh-threads.ts';
 import { monotonicMs } from '../../platform/base/time/clock.ts';
-import { fillAccount, type FilledTable } from '../../platform/account-fills/fill-account.ts';
+import {
+  fillAccount,
+  type FilledTable,
+  unfinishedTables,
+} from '../../platform/account-fills/fill-account.ts';
 import { Database } from '../../platform/database/sql.ts';
 
 /** Tables whose rows of earlier releases have no `account_id`. */
@@ -46,7 +50,9 @@ export class AccountFills {
    */
   async run(until?: AbortSignal, batch = BATCH): Promise<number> {
     let read = 0;
-    for (const table of FILLED_TABLES) read += await this.#fill(table, batch, until);
+    const unfinished = await unfinishedTables(this.database);
+    for (const table of FILLED_TABLES.filter((one) => unfinished.has(one.table)))
+      read += await this.#fill(table, batch, until);
     return read;
   }
 

@@ -55,6 +55,14 @@ function batchOf({ table, key, parent, reference }: FilledTable): string {
     from given`;
 }
 
+const UNFINISHED = 'select table_name as "tableName" from account_fill where finished_at is null';
+
+/** Names of the tables that are not filled yet. */
+export async function unfinishedTables(sql: Sql): Promise<Set<string>> {
+  const rows = await sql.query<RowOf<AccountFill, 'tableName'>>(UNFINISHED);
+  return new Set(rows.map(({ tableName }) => tableName));
+}
+
 /**
  * Writes `account_id` of the next rows of a table, in the caller's transaction, and stores how far
  * it has come. If it had to skip a row, the next call after the last row begins again.

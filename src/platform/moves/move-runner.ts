@@ -4,6 +4,7 @@ import { Database, type Sql } from '../database/sql.ts';
 import { monotonicMs } from '../base/time/clock.ts';
 import type { RowOf } from '../database/rows/row-of.ts';
 import type { TableMove } from './table-move.entity.ts';
+import { openMoves } from './table-moves.ts';
 
 /** How the rows of one table are moved. */
 export interface MoveSteps {
@@ -32,8 +33,7 @@ const FINISHED = (oldTable: string) => `
  * Moves rows of large tables, a short transaction at a time, so that a worker that dies loses none
  * and another one continues. Modules register their moves when they start.
  *
- * A finished move is looked at again: a transaction that began before the move may still have
- * written to the old table.
+ * A move that has finished is looked at again for an hour (`openMoves`).
  */
 @Injectable()
 export class MoveRunner {
@@ -58,7 +58,8 @@ export class MoveRunner {
    */
   async run(until?: AbortSignal): Promise<number> {
     let moved = 0;
-    for (const move of this.#moves) {
+    const open = await openMoves(this.database);
+    for (const move of this.#moves.filter(({ name }) => open.has(name))) {
       const count = await this.#runMove(move, until);
       if (count > 0) this.#log.log(`moved ${count} rows to the table ${move.name}`);
       moved += count;

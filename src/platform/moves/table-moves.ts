@@ -46,10 +46,25 @@ export async function moveHasBegun(sql: Sql, name: string): Promise<boolean> {
 }
 
 /**
+ * SQL condition: nothing writes to the old table of a move any more. A transaction that began before
+ * the move may have written to it, but none lasts for an hour. In a new database, no process has
+ * used the old table.
+ */
+const IS_OVER = `finished_at = began_at or finished_at < now() - interval '1 hour'`;
+
+/**
  * Whether the old table of a move may have rows, as SQL. It has none an hour after the move, when
  * every transaction has ended that began before it, and none in a database that never used it.
  * @param name the new table
  */
 export const oldTableInUse = (name: string): string => `
   not exists (select 1 from table_move
-    where name = '${name}' and (finished_at = began_at or finished_at < now() - interval '1 hour'))`;
+    where name = '${name}' and (${IS_OVER}))`;
+
+const OPEN = `select name from table_move where began_at is not null and (${IS_OVER}) is not true`;
+
+/** Names of the moves that have begun and whose old tables may still get rows. */
+export async function openMoves(sql: Sql): Promise<Set<string>> {
+  const rows = await sql.query<RowOf<TableMove, 'name'>>(OPEN);
+  return new Set(rows.map(({ name }) => name));
+}
