@@ -46,9 +46,9 @@ export async function moveHasBegun(sql: Sql, name: string): Promise<boolean> {
 }
 
 /**
- * SQL condition: nothing writes to the old table of a move any more. A transaction that began before
- * the move may have written to it, but none lasts for an hour. In a new database, no process has
- * used the old table.
+ * SQL condition: nothing writes to the old table of a move any more. A transaction that began
+ * before the move may have written to it, but none lasts for an hour. In a new database, no process
+ * has used the old table.
  */
 const IS_OVER = `finished_at = began_at or finished_at < now() - interval '1 hour'`;
 

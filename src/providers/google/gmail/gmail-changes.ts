@@ -302,10 +302,12 @@ export class GmailChanges {
     const mirrored = await mirroredIds(known);
     const present = await this.lists.allIds(account);
     const missing = [...mirrored].filter((id) => !present.has(id));
-    const { read } = await this.contents.fetchAll(account, missing.slice(0, MOST_NEW));
+    const { read, failed } = await this.contents.fetchAll(account, missing.slice(0, MOST_NEW));
     const removed = [...read].flatMap(([id, message]) => (message === null ? [id] : []));
-    // Messages that exist but are not listed would be looked up for ever.
-    const isDone = missing.length <= MOST_NEW || removed.length === 0;
+    // A look-up that Gmail refused may succeed later. Messages that exist but are not listed, and
+    // those on which Gmail always fails, would be looked up for ever.
+    const isWhole = missing.length <= MOST_NEW && failed.length === 0;
+    const isDone = isWhole || removed.length === 0;
     return {
       ...NOTHING,
       cursor: write({ ...cursor, listing: isDone ? null : cursor.listing }),
