@@ -102,7 +102,7 @@ describe('moves of rows to a new table', () => {
     expect(await idsIn('new_rows')).toEqual(all);
   });
 
-  it('end with the step in which the process is told to stop', async () => {
+  it('stop after the present step when the process stops', async () => {
     await carillon('moves', 'start', '--yes');
     const stop = new AbortController();
     const stopped = worker((sql) => {

@@ -111,8 +111,8 @@ export class SearchConditions {
   }
 
   /**
-   * Condition on the document for all words, except those that are alternatives to other
-   * conditions.
+   * Condition that the document has all words. Words that a query joins by OR with a flag, a folder
+   * or a date are left out.
    */
   get words(): string {
     return this.#exact === null ? 'true' : documentMatches(this.#exact);

@@ -383,7 +383,7 @@ export function loadConfig(environment: Environment, local: LocalDefaults = {}) 
     objects: {
       /** The object store of bodies; `null` = all bodies are in the database. */
       store: env.OBJECTS_URL ?? null,
-      /** False if no more bodies go there, and those that are there stay. */
+      /** Whether new bodies go to the store. If false, the bodies that are there stay there. */
       writes: env.OBJECTS_WRITE,
       /** Stored bodies of at least this many bytes go to the object store. */
       minBytes: env.OBJECTS_MIN_BYTES,

@@ -56,7 +56,7 @@ export class Readiness {
 
   /**
    * Runs all checks as `results` does.
-   * @returns those that fail and are not optional; none while the process stops
+   * @returns the checks that fail, without the optional ones; none while the process stops
    */
   async failing(): Promise<FailingCheck[]> {
     const results = await this.results();

@@ -1,7 +1,7 @@
 import { keptHeaders } from './kept-headers.ts';
 
 describe('kept header lines', () => {
-  it('are those that categorising reads, whole', () => {
+  it('are the fields that the categories of messages depend on, with their continuation lines', () => {
     const block = [
       'Received: from a by b;',
       '\tMon, 1 Jan 2026 10:00:00 +0000',

@@ -70,7 +70,8 @@ export async function moveToObjects(
     if (owners.length === 0) return;
     const { read, moved } = await storeObjects(places, owners, minBytes);
     onMoved(moved);
-    // Those that did not fit come again. If all have changed meanwhile, none is read.
+    // Bodies that did not fit into this step come with the next one. If no body was read, because
+    // all messages have changed meanwhile, the next step begins behind them.
     after = read.at(-1) ?? owners.at(-1) ?? after;
   }
 }

@@ -2,9 +2,9 @@ import { moveHasBegun, oldTableInUse } from '../../../platform/moves/table-moves
 import type { Sql } from '../../../platform/database/sql.ts';
 
 /*
- * The documents of messages are in `search_document`. Those that an earlier release wrote are in
- * `message_search` until they are moved (ADR 0167). A statement reads both, so that it finds a
- * document that is being moved in one of them.
+ * The documents of messages are in `search_document`. Documents of the release before are in
+ * `message_search` until they are moved (ADR 0167). A statement reads both tables, because a
+ * document may be moved at any moment.
  */
 
 /** Name of the table and of its move. */

@@ -44,8 +44,8 @@ export class PrimaryPosition {
   }
 
   /**
-   * Returns a position that the primary told after the call. Calls at the same time share a
-   * statement.
+   * Asks the primary for its position. Calls at the same time share one question, which is sent
+   * after all of them.
    * @throws {StandbyUnusableError} if the primary does not tell it, or it does not cover all
    *   commits
    */
